@@ -354,9 +354,11 @@ impl OpenMetric {
                     "unknown name of the metric: {why}, and the running HPA has no metric \
                      s{trigger}-..."
                 );
-                return Err(Refused::new(format!("spec.triggers[{trigger}]"), message).hint(
-                    "state the value in the file, or use --hpa with the HPA that KEDA has made",
-                ));
+                let hint = match target {
+                    Some(_) => "state the value in the file, or use --hpa with the HPA that KEDA makes",
+                    None => "use --hpa with the HPA that KEDA makes",
+                };
+                return Err(Refused::new(format!("spec.triggers[{trigger}]"), message).hint(hint));
             }
             notes.push(Note::Keda(KedaNote::NamedAsRunning {
                 trigger: *trigger,

@@ -220,8 +220,8 @@ fn keda(note: &KedaNote) -> String {
                 names => format!(" from {}", names.join(", ")),
             };
             format!(
-                "scalingModifiers: the HPA has {metric} in place of the external metrics; KEDA \
-                 computes it{of}, so its value is the current one or that of --metric"
+                "scalingModifiers: {metric} replaces the external metrics; KEDA computes it{of}, and \
+                 the formula is not evaluated here: --metric {metric}=VALUE assumes its value"
             )
         }
         KedaNote::ContainersLost { metrics } => format!(
@@ -229,21 +229,23 @@ fn keda(note: &KedaNote) -> String {
             count(*metrics, "trigger")
         ),
         KedaNote::NamedAsRunning { trigger, type_, metrics, with_target } => {
-            let also = if *with_target { ", with its target" } else { "" };
+            let own = match with_target {
+                true => "name and target of its metric are those of the running HPA",
+                false => "the name of its metric is that of the running HPA",
+            };
             format!(
-                "spec.triggers[{trigger}] ({type_}): only KEDA knows the name of its metric, so it \
-                 is {} as in the running HPA{also}",
+                "spec.triggers[{trigger}] ({type_}): {own}, because only KEDA knows: {}",
                 metrics.join(", ")
             )
         }
         KedaNote::RestsAt { replicas, cooldown } => format!(
-            "KEDA itself scales to {} once no trigger has been active for {cooldown}s, and back; the \
-             prediction is about the HPA only",
+            "KEDA itself scales to {} when no trigger for an external metric has been active for \
+             {cooldown}s, and back; that is not predicted",
             count(*replicas, "replica")
         ),
         KedaNote::Fallback { failures, replicas } => format!(
-            "spec.fallback is not part of the HPA: when a trigger has failed {}, KEDA reports a value \
-             of its own ({})",
+            "spec.fallback is not predicted: when a trigger has failed {}, KEDA reports a value of its \
+             own ({})",
             count(*failures, "time"),
             count(*replicas, "replica")
         ),

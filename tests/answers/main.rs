@@ -10,6 +10,7 @@ mod backtest;
 mod comparison;
 mod expectations;
 mod findings;
+mod keda;
 mod manifests;
 mod memory;
 mod predict;

@@ -263,7 +263,7 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
         ),
         (
             all(&[service.clone(), service.clone()]),
-            "--hpa -: contains neither a HorizontalPodAutoscaler nor a workload",
+            "--hpa -: contains no HorizontalPodAutoscaler, ScaledObject or workload",
             "it has 2 Service",
         ),
         (

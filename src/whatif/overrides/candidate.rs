@@ -1,15 +1,18 @@
 //! The manifests of a candidate, as `helm template` and `kustomize build` print them: which of them stands
-//! for the HPA, which for its target, and what is left over.
+//! for the HPA, which for its target, and what is left over. A ScaledObject stands for the HPA that KEDA
+//! makes of it.
 
-use crate::apiserver::convert::{HpaObject, UnknownField, hpa_with_unknown_fields};
+use crate::apiserver::convert::{HpaObject, HpaVersion, UnknownField, hpa_with_unknown_fields};
 use crate::apiserver::default::{set_on_decode, set_on_read};
 use crate::args::Validate;
+use crate::apiserver::metadata::ObjectMeta;
 use crate::error::{Error, listed};
-use crate::saved::objects::{Objects, UndecodedHpa};
-use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaSpec, MetricSpec};
+use crate::keda::{self, KedaHpa, OpenMetric, Refused};
+use crate::saved::objects::{Objects, UndecodedHpa, UndecodedScaledObject};
+use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MetricSpec};
 use crate::snapshot::input::Options;
 use crate::snapshot::note::Note;
-use crate::snapshot::surroundings::Workload;
+use crate::snapshot::surroundings::{ScaledObject, Workload};
 
 /// Manifests that stand for the HPA, or for its target.
 #[derive(Debug, Clone)]
@@ -25,18 +28,23 @@ pub struct Candidate {
     pub(super) asked: Vec<MetricSpec>,
 }
 
-/// The manifest of an HPA.
+/// The manifest of an HPA, or of a ScaledObject that KEDA makes one of.
 #[derive(Debug, Clone)]
 pub(super) struct Manifest {
+    /// What it is, as `Kind/name`.
+    reference: String,
     /// The file.
     pub(super) origin: String,
     /// The line at which its document begins there, counted from 1.
     line: usize,
+    /// The HPA's name.
     name: String,
     namespace: Option<String>,
     target: Option<CrossVersionObjectReference>,
     /// The HPA, or why it cannot be assumed.
     object: Result<HpaObject, Error>,
+    /// The metrics of its ScaledObject whose names only KEDA knows.
+    open: Vec<OpenMetric>,
 }
 
 /// What the manifests have for an HPA and its target.
@@ -63,23 +71,27 @@ impl Candidate {
         file: &str,
         validate: Validate,
     ) -> Result<Self, Error> {
-        let hpas = Manifest::all(objects, validate);
+        let hpas = Manifest::all(objects, options, validate);
         if hpas.is_empty() && objects.workloads.is_empty() {
             let others = others(objects);
             let error = Error::usage(format!(
-                "--hpa {file}: contains neither a HorizontalPodAutoscaler nor a workload"
+                "--hpa {file}: contains no HorizontalPodAutoscaler, ScaledObject or workload"
             ));
             return Err(match others.is_empty() {
                 true => error,
                 false => error.hint(format!("it has {}", listed(&others))),
             });
         }
-        let may_be = {
-            let named: Vec<&UndecodedHpa> =
-                objects.hpas.iter().filter(|hpa| hpa.is_meant(options)).collect();
-            let is_named = |hpa: &&Manifest| named.iter().any(|own| own.name == hpa.name);
-            let chosen: Vec<&Manifest> = hpas.iter().filter(is_named).collect();
-            if chosen.is_empty() { hpas.iter().collect() } else { chosen }
+        let is_meant = |it: &&Manifest| {
+            (options.name.is_empty() || it.name == options.name)
+                && options
+                    .target
+                    .as_ref()
+                    .is_none_or(|target| it.target.as_ref().is_some_and(|own| own.is(target)))
+        };
+        let may_be: Vec<&Manifest> = match hpas.iter().filter(is_meant).collect::<Vec<_>>() {
+            none if none.is_empty() => hpas.iter().collect(),
+            meant => meant,
         };
         if let [Manifest { object: Err(e), .. }] = may_be[..] {
             return Err(e.clone());
@@ -176,7 +188,7 @@ impl Candidate {
             chosen.into_iter().chain(rivals.iter().copied()).any(|own| std::ptr::eq(own, *it))
         };
         let hpas = self.hpas.iter().filter(|it| !is_taken(it));
-        let hpas = hpas.map(|it| format!("HorizontalPodAutoscaler/{}", it.name));
+        let hpas = hpas.map(|it| it.reference.clone());
         let workloads = self.workloads.iter();
         let workloads = workloads.filter(|it| workload.is_none_or(|own| !std::ptr::eq(own, *it)));
         let all = hpas.chain(workloads.map(Workload::reference)).chain(self.others.iter().cloned());
@@ -188,8 +200,8 @@ impl Candidate {
     /// The error where nothing is about a target.
     fn without(&self, target: &CrossVersionObjectReference) -> Error {
         let hpas = self.hpas.iter().map(|it| match &it.target {
-            Some(target) => format!("HorizontalPodAutoscaler/{} for {target}", it.name),
-            None => format!("HorizontalPodAutoscaler/{}", it.name),
+            Some(target) => format!("{} for {target}", it.reference),
+            None => it.reference.clone(),
         });
         let there: Vec<String> =
             hpas.chain(self.workloads.iter().map(Workload::reference)).collect();
@@ -203,8 +215,13 @@ impl Candidate {
 
 impl Manifest {
     /// All HPAs that some objects come to.
-    fn all(objects: &Objects, validate: Validate) -> Vec<Self> {
-        objects.hpas.iter().map(|hpa| Self::read(hpa, validate)).collect()
+    fn all(objects: &Objects, options: &Options, validate: Validate) -> Vec<Self> {
+        let Objects { hpas, scaled_objects, undecoded_scaled_objects, .. } = objects;
+        let hpas = hpas.iter().map(|hpa| Self::read(hpa, validate));
+        let of_keda = scaled_objects.iter().zip(undecoded_scaled_objects);
+        let namespace = options.namespace.as_deref();
+        let of_keda = of_keda.map(|(it, whole)| Self::of_keda(it, whole, namespace, validate));
+        hpas.chain(of_keda).collect()
     }
 
     fn read(hpa: &UndecodedHpa, validate: Validate) -> Self {
@@ -212,31 +229,70 @@ impl Manifest {
         let read = || {
             let (mut object, unknown) = hpa_with_unknown_fields(&hpa.json)
                 .map_err(|e| Error::usage(format!("{origin}: {e}")))?;
-            match validate {
-                Validate::Strict if !unknown.is_empty() => {
-                    let unknown: Vec<String> = unknown.iter().map(ToString::to_string).collect();
-                    return Err(Error::usage(format!("{origin}: {}", unknown.join("; ")))
-                        .hint("use --validate=warn to drop the field, as the API server would"));
-                }
-                Validate::Strict | Validate::Ignore => {}
-                Validate::Warn => {
-                    let cause = |field: &UnknownField| field.to_string();
-                    let ignored =
-                        unknown.iter().map(|field| Note::FieldIgnored { cause: cause(field) });
-                    object.notes.extend(ignored);
-                }
-            }
+            object.notes.extend(ignored(&unknown, origin, validate)?);
             set_on_decode(&mut object.spec, object.version);
             Ok(object)
         };
         Self {
+            reference: format!("HorizontalPodAutoscaler/{}", hpa.name),
             origin: origin.clone(),
             line: hpa.line,
             name: hpa.name.clone(),
             namespace: hpa.namespace.clone(),
             target: hpa.target(),
             object: read(),
+            open: Vec::new(),
         }
+    }
+
+    /// The HPA that KEDA makes of a ScaledObject.
+    fn of_keda(
+        object: &ScaledObject,
+        whole: &UndecodedScaledObject,
+        namespace: Option<&str>,
+        validate: Validate,
+    ) -> Self {
+        let UndecodedScaledObject { origin, line, json } = whole;
+        let (name, target) = keda::identity(json.expose());
+        let own = &object.metadata.namespace;
+        let read = || {
+            let made = KedaHpa::of(json.expose(), namespace).map_err(|e| refused(e, origin))?;
+            let KedaHpa { name, namespace, spec, open, unknown, mut notes } = made;
+            notes.extend(ignored(&unknown, origin, validate)?);
+            let namespace = namespace.unwrap_or_default();
+            let metadata = ObjectMeta { name, namespace, ..ObjectMeta::default() };
+            let version = HpaVersion::V2;
+            Ok((HpaObject { version, metadata, spec, status: HpaStatus::default(), notes }, open))
+        };
+        let (object_of_keda, open) = match read() {
+            Ok((object, open)) => (Ok(object), open),
+            Err(e) => (Err(e), Vec::new()),
+        };
+        Self {
+            reference: format!("ScaledObject/{}", object.metadata.name),
+            origin: origin.clone(),
+            line: *line,
+            name,
+            namespace: own.clone(),
+            target,
+            object: object_of_keda,
+            open,
+        }
+    }
+
+    /// The spec in the place of the running one, with the metrics that are named as there, and what is to be
+    /// said of those.
+    ///
+    /// # Errors
+    ///
+    /// The running one has no metric of a trigger that needs one.
+    pub(super) fn spec(&self, running: &HpaSpec) -> Result<(HpaSpec, Vec<Note>), Error> {
+        let object = self.object()?;
+        let mut spec = object.spec.clone();
+        let notes = OpenMetric::fill(&self.open, &mut spec, running);
+        let notes = notes.map_err(|e| refused(e, &self.origin))?;
+        set_on_decode(&mut spec, object.version);
+        Ok((spec, notes))
     }
 
     /// The HPA.
@@ -257,6 +313,34 @@ impl Manifest {
     }
 }
 
+fn refused(refused: Refused, origin: &str) -> Error {
+    let error = Error::usage(format!("{origin}: {refused}"));
+    match refused.hint {
+        Some(hint) => error.hint(hint),
+        None => error,
+    }
+}
+
+/// What is to be said of unknown fields of a manifest.
+fn ignored(
+    unknown: &[UnknownField],
+    origin: &str,
+    validate: Validate,
+) -> Result<Vec<Note>, Error> {
+    match validate {
+        Validate::Strict if !unknown.is_empty() => {
+            let unknown: Vec<String> = unknown.iter().map(ToString::to_string).collect();
+            Err(Error::usage(format!("{origin}: {}", unknown.join("; ")))
+                .hint("use --validate=warn to drop the field, as the API server would"))
+        }
+        Validate::Strict | Validate::Ignore => Ok(Vec::new()),
+        Validate::Warn => {
+            let cause = |field: &UnknownField| field.to_string();
+            Ok(unknown.iter().map(|field| Note::FieldIgnored { cause: cause(field) }).collect())
+        }
+    }
+}
+
 /// Makes sure that a spec is about the target that was looked at.
 pub(super) fn same_target(before: &HpaSpec, after: &HpaSpec, origin: &str) -> Result<(), Error> {
     let (own, other) = (&before.scale_target_ref, &after.scale_target_ref);
@@ -274,10 +358,8 @@ fn is_same(one: &CrossVersionObjectReference, other: &CrossVersionObjectReferenc
 
 /// What can stand neither for an HPA nor for its target.
 fn others(objects: &Objects) -> Vec<String> {
-    let Objects { scales, scaled_objects, vertical_pod_autoscalers, pods, .. } = objects;
+    let Objects { scales, vertical_pod_autoscalers, pods, .. } = objects;
     let scales = scales.iter().map(|it| format!("Scale/{}", it.metadata.name));
-    let scaled_objects = scaled_objects.iter();
-    let scaled_objects = scaled_objects.map(|it| format!("ScaledObject/{}", it.metadata.name));
     let vpas = vertical_pod_autoscalers.iter();
     let vpas = vpas.map(|it| format!("VerticalPodAutoscaler/{}", it.metadata.name));
     let pods = pods.iter().map(|pod| format!("Pod/{}", pod.name));
@@ -292,5 +374,5 @@ fn others(objects: &Objects) -> Vec<String> {
     let counted = counted.into_iter().filter(|(count, _)| *count > 0);
     let counted = counted.map(|(count, what)| format!("{count} {what}"));
     let skipped = objects.skipped.iter().map(|((kind, _), count)| format!("{count} {kind}"));
-    scales.chain(scaled_objects).chain(vpas).chain(pods).chain(counted).chain(skipped).collect()
+    scales.chain(vpas).chain(pods).chain(counted).chain(skipped).collect()
 }

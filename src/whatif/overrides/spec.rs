@@ -228,7 +228,8 @@ fn replace(
     let (origin, object) = (&manifest.origin, manifest.object()?);
     let before = snapshot.hpa.spec.clone();
     same_target(&before, &object.spec, origin)?;
-    notes.extend(object.notes.iter().map(|own| note(origin, own)));
+    let (spec, named) = manifest.spec(&before)?;
+    notes.extend(object.notes.iter().chain(&named).map(|own| note(origin, own)));
     let hpa = &snapshot.hpa;
     let namespace = match &*object.metadata.namespace {
         "" => &hpa.namespace,
@@ -238,7 +239,7 @@ fn replace(
     if of_manifest != hpa {
         notes.push(Note::ManifestRenamed { manifest: of_manifest, hpa });
     }
-    update(snapshot, object.spec.clone(), object.version, origin, &candidate.asked)?;
+    update(snapshot, spec, object.version, origin, &candidate.asked)?;
     if let Ok(scale) = &snapshot.scale {
         for rival in chosen.rivals.iter().filter_map(|own| own.applied(&snapshot.hpa.namespace)) {
             snapshot.other_hpas.retain(|own| own.hpa.name != rival.name);

@@ -1,0 +1,208 @@
+//! ScaledObjects as candidates: what `predict --hpa` makes of one (`tests/keda`), where the values of its
+//! metrics come from, and what KEDA refuses. The HPAs themselves are tested beside `src/keda`.
+
+/// What `predict -f state.yaml --hpa -` says of a ScaledObject with these flags: exit code, standard output
+/// and standard error.
+fn predict(flags: &[&str], manifest: &str) -> (Option<i32>, String, String) {
+    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        .args(["predict", "keda-hpa-web", "-f", "state.yaml", "--hpa", "-"])
+        .args(flags)
+        .current_dir("tests/keda")
+        .write_stdin(manifest)
+        .output()
+        .expect("it runs");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+fn manifest() -> String {
+    std::fs::read_to_string("tests/keda/scaledobject.yaml").expect("a ScaledObject")
+}
+
+/// A prometheus, a cron and a cpu trigger: two of the metrics have values in the state, one is assumed.
+#[test]
+fn three_triggers() {
+    let (code, stdout, stderr) =
+        predict(&["--metric", "s1-cron-Europe-Berlin-08xx1-5-018xx1-5=10"], &manifest());
+    assert_eq!((code, &*stderr), (Some(0), ""));
+    insta::assert_snapshot!(stdout, @r#"
+    assuming HPA that of standard input (observed the running one)
+    assuming maxReplicas 20 (observed 10)
+    assuming target of s0-prometheus{scaledobject.keda.sh/name=web} 50 (observed 100)
+    assuming target of s1-cron-Europe-Berlin-08xx1-5-018xx1-5{scaledobject.keda.sh/name=web} 1 (observed none)
+    assuming s1-cron-Europe-Berlin-08xx1-5-018xx1-5{scaledobject.keda.sh/name=web} 10
+
+    shop/keda-hpa-web → Deployment/web
+    rules of v1.36.2, at 2026-11-21T06:00:00Z
+
+      SCALE UP 2 → 4
+      s1-cron-Europe-Berlin-08xx1-5-018xx1-5{scaledobject.keda.sh/name=web} proposes 10 replicas; one pass may at most double the current 2.
+      OBSERVED  STAYS AT 2
+
+    FINDINGS
+      rate-limited: the metrics propose 10, but without behavior, one pass goes from 2 to at most 4
+        Wait for the next passes, or set advanced.horizontalPodAutoscalerConfig.behavior.scaleUp.policies of ScaledObject/web.
+
+    METRIC                                    CURRENT      TARGET  RATIO  COUNTED     PROPOSES
+    s0-prometheus                                  95  50 per pod    1.9  2 replicas         4
+    s1-cron-Europe-Berlin-08xx1-5-018xx1-5          5   1 per pod      5  2 replicas        10  highest
+    cpu                                     60% (60m)         60%      1  2 ready            2
+
+    FROM PROPOSAL TO REPLICAS
+      10  highest proposal: s1-cron-Europe-Berlin-08xx1-5-018xx1-5{scaledobject.keda.sh/name=web}
+       4  rate limit: at most max(2 × 2, 4) = 4 in one pass  ScaleUpLimit
+
+    NEXT PASSES, IF THE METRICS KEEP PROPOSING 10
+       8  at 06:00:15Z (in 15s)
+      10  at 06:00:30Z (in 30s)
+
+    CHANGES
+      s0-prometheus{scaledobject.keda.sh/name=web}
+        in all, adds replicas at any value: s1-cron-Europe-Berlin-08xx1-5-018xx1-5{scaledobject.keda.sh/name=web} proposes 10 and the rate limit holds 4; proposes more above 110; proposes fewer up to 50; tolerance 90 to 110; proposes maxReplicas (20) above 950; proposes minReplicas (1) up to 50
+      s1-cron-Europe-Berlin-08xx1-5-018xx1-5{scaledobject.keda.sh/name=web}
+        in all, adds replicas at any value: s0-prometheus{scaledobject.keda.sh/name=web} proposes 4; proposes more above 2.2; proposes fewer up to 1; tolerance 1.8 to 2.2; proposes maxReplicas (20) above 19; proposes minReplicas (1) up to 1
+      cpu                           adds replicas at any value: s1-cron-Europe-Berlin-08xx1-5-018xx1-5{scaledobject.keda.sh/name=web} proposes 10 and the rate limit holds 4; proposes more above 66%; proposes fewer up to 30%; tolerance 54% to 66%; proposes maxReplicas (20) above 570%; proposes minReplicas (1) up to 30%
+
+      Assuming a controller that has just started (-o wide for more).
+
+    NOTES
+      standard input: KEDA itself scales to 0 replicas when no trigger for an external metric has been active for 120s, and back; that is not predicted
+      standard input: spec.fallback is not predicted: when a trigger has failed 3 times, KEDA reports a value of its own (6 replicas)
+      standard input: used by KEDA itself and not part of the HPA: spec.pollingInterval, spec.triggers[0].metadata.activationThreshold
+    "#);
+}
+
+/// A trigger whose metric only KEDA can name has that of the running HPA, by its place.
+#[test]
+fn a_trigger_that_only_keda_can_name() {
+    let external = "
+        apiVersion: keda.sh/v1alpha1
+        kind: ScaledObject
+        metadata: {name: web}
+        spec:
+          scaleTargetRef: {name: web}
+          minReplicaCount: 1
+          maxReplicaCount: 10
+          triggers:
+          - {type: external, metadata: {scalerAddress: 'scaler:9090'}}
+          - {type: cpu, metricType: Utilization, metadata: {value: '30'}}";
+    let (code, stdout, stderr) = predict(&[], external);
+    assert_eq!((code, &*stderr), (Some(0), ""));
+    for expected in [
+        "\nassuming HPA that of standard input (observed the running one)\n\
+         assuming target of cpu 30% (observed 60%)\n\n",
+        "\n  SCALE UP 2 → 4\n",
+        "\n  standard input: spec.triggers[0] (external): name and target of its metric are those of the \
+         running HPA, because only KEDA knows: s0-prometheus\n",
+    ] {
+        assert!(format!("\n{stdout}").contains(expected), "{expected}{stdout}");
+    }
+    let cron = "{type: cron, metadata: {timezone: UTC, start: 0 8 * * *, end: 0 9 * * *, desiredReplicas: '2'}}";
+    let second =
+        external.replace("- {type: external", &format!("- {cron}\n          - {{type: external"));
+    let (code, stdout, stderr) = predict(&[], &second);
+    assert_eq!((code, &*stdout), (Some(2), ""));
+    assert_eq!(
+        stderr,
+        "error: standard input: spec.triggers[1]: unknown name of the metric: only the scaler itself knows \
+         its metrics and targets, and the running HPA has no metric s1-...\n\
+         hint: use --hpa with the HPA that KEDA makes\n"
+    );
+}
+
+/// One line with the field, exit code 2, and nothing on standard output.
+#[test]
+fn what_keda_refuses() {
+    let whole = manifest();
+    for (from, to, expected) in [
+        (
+            "  scaleTargetRef: {name: web}\n",
+            "",
+            "error: standard input: spec.scaleTargetRef: required\n",
+        ),
+        (
+            "metricType: Utilization",
+            "metricType: Value",
+            "error: standard input: spec.triggers[2].metricType: \"Value\" is not possible for cpu\n\
+             hint: use Utilization or AverageValue\n",
+        ),
+        (
+            "    metadata: {value: \"60\"}",
+            "    metadata: {}",
+            "error: standard input: spec.triggers[2].metadata.value: required\n",
+        ),
+        (
+            "      threshold: \"50\"",
+            "      threshold: 50",
+            "error: standard input: spec.triggers[0].metadata.threshold: must be a string\n\
+             hint: put the value in quotes\n",
+        ),
+        (
+            "      threshold: \"50\"",
+            "      treshold: \"50\"",
+            "error: standard input: spec.triggers[0].metadata.threshold: required\n\
+             hint: the trigger has \"treshold\"\n",
+        ),
+        (
+            "type: prometheus",
+            "type: promtheus",
+            "error: standard input: spec.triggers[0].type: KEDA has no scaler \"promtheus\"\n\
+             hint: did you mean prometheus?\n",
+        ),
+        (
+            "maxReplicaCount: 20",
+            "minReplicaCount: 30\n  maxReplicaCount: 20",
+            "error: standard input: spec.minReplicaCount: 30 is more than maxReplicaCount (20)\n",
+        ),
+        (
+            "maxReplicaCount: 20",
+            "maxReplicas: 20",
+            "error: standard input: unknown field \"spec.maxReplicas\"\n\
+             hint: use --validate=warn to drop the field, as the API server would\n",
+        ),
+        (
+            "namespace: shop}",
+            "namespace: shop, annotations: {autoscaling.keda.sh/paused: \"true\"}}",
+            "error: standard input: metadata.annotations[autoscaling.keda.sh/paused]: KEDA deletes the \
+             HPA of a paused ScaledObject\n\
+             hint: remove the annotation from the file to see what its HPA would decide\n",
+        ),
+        (
+            "  cooldownPeriod: 120\n",
+            "  advanced: {horizontalPodAutoscalerConfig: {behavior: {scaleDown: {stabilizationWindowSeconds: 4000}}}}\n",
+            "error: standard input: HorizontalPodAutoscaler.autoscaling \"keda-hpa-web\" is invalid: \
+             spec.behavior.scaleDown.stabilizationWindowSeconds: Invalid value: 4000: must be less than \
+             or equal to 3600\n\
+             hint: the API server would reject this change with these causes\n",
+        ),
+        (
+            "scaleTargetRef: {name: web}",
+            "scaleTargetRef: {name: other}",
+            "error: standard input: it scales Deployment/other, the HPA Deployment/web\n\
+             hint: observations of one target do not apply to another: use -f with the other's objects\n",
+        ),
+    ] {
+        assert!(whole.contains(from), "{from}");
+        let (code, stdout, stderr) = predict(&[], &whole.replace(from, to));
+        assert_eq!((code, &*stdout), (Some(2), ""), "{to}: {stderr}");
+        assert_eq!(stderr, expected, "{to}");
+    }
+}
+
+/// What the metadata of a trigger holds besides goes nowhere.
+#[test]
+fn secrets_are_not_shown() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let saved = directory.path().join("saved.yaml");
+    let with_secret = manifest()
+        .replace("      query:", "      authModes: basic\n      password: hunter2\n      query:");
+    for flags in [&["-o", "json"][..], &["-o", "wide"], &["-o", "yaml"]] {
+        let (code, stdout, stderr) = predict(flags, &with_secret);
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!(!format!("{stdout}{stderr}").contains("hunter2"), "{flags:?}");
+    }
+    let path = saved.to_str().expect("a path");
+    let (code, _, stderr) = predict(&["--save", path], &with_secret);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(!std::fs::read_to_string(&saved).expect("a file").contains("hunter2"));
+}

@@ -7,6 +7,7 @@ mod expect;
 mod form;
 mod named;
 mod predict;
+mod prometheus;
 mod typing;
 
 use clap::builder::Resettable;
@@ -25,6 +26,7 @@ pub use expect::{Condition, ExpectArgs, FailOn, Report};
 pub use form::Form;
 pub use named::{Named, Request, Target};
 pub use predict::{Overrides, Predict, PredictOutput, TimelineArgs, Validate};
+pub use prometheus::{PrometheusArgs, PrometheusServer};
 pub use typing::Typing;
 
 /// Explains what the HorizontalPodAutoscaler controller decides, step by step.

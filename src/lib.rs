@@ -86,6 +86,7 @@
 //!  engine         the controller's pass, pure: (Snapshot, Memory) -> Decision
 //!  memory         the controller's history: stated, or inferred with bounds
 //!  cluster        all network I/O                          <- API server
+//!  prometheus     a load out of what Prometheus answers
 //!  saved          the saved format                         <- files (-f)
 //!  keda           the HPA that KEDA creates from a ScaledObject
 //!  apiserver      what the API server does to an HPA
@@ -122,6 +123,8 @@ pub mod memory;
 mod numbers;
 pub mod outlook;
 pub mod pass;
+#[doc(hidden)]
+pub mod prometheus;
 #[doc(hidden)]
 pub mod render;
 #[doc(hidden)]

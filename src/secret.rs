@@ -23,14 +23,26 @@ impl Secret {
         &self.0
     }
 
-    /// Returns a text without it, for a text that may repeat what was sent.
-    pub(crate) fn struck_from(&self, text: String) -> String {
-        if self.is_empty() { text } else { text.replace(&self.0, "***") }
-    }
-
     /// Whether there is nothing to hide.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+}
+
+/// Everything secret that is sent to a server.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Secrets(Vec<Secret>);
+
+impl Secrets {
+    /// Adds one.
+    pub(crate) fn push(&mut self, secret: Secret) {
+        self.0.push(secret);
+    }
+
+    /// Returns a text without them, for a text that may repeat what was sent.
+    pub(crate) fn struck_from(&self, text: String) -> String {
+        let secrets = self.0.iter().filter(|secret| !secret.is_empty());
+        secrets.fold(text, |text, secret| text.replace(&secret.0, "***"))
     }
 }
 
@@ -50,14 +62,17 @@ impl FromStr for Secret {
 
 #[cfg(test)]
 mod tests {
-    use super::Secret;
+    use super::{Secret, Secrets};
 
     #[test]
     fn it_does_not_print() {
         let secret = Secret::new("s3cr3t");
         assert_eq!(format!("{secret:?} {:?}", Secret::default()), "*** \"\"");
         assert_eq!(secret.expose(), "s3cr3t");
-        assert_eq!(secret.struck_from("Bearer s3cr3t, s3cr3t.".to_owned()), "Bearer ***, ***.");
-        assert_eq!(Secret::default().struck_from("as it is".to_owned()), "as it is");
+        let mut secrets = Secrets::default();
+        assert_eq!(secrets.struck_from("as it is".to_owned()), "as it is");
+        secrets.push(Secret::default());
+        secrets.push(secret);
+        assert_eq!(secrets.struck_from("Bearer s3cr3t, s3cr3t.".to_owned()), "Bearer ***, ***.");
     }
 }

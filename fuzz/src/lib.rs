@@ -13,7 +13,7 @@ mod values;
 pub use documents::{document, hpa, scaled_object};
 pub use live::{answers, kubeconfig};
 pub use passes::{predict, snapshot};
-pub use values::{duration, expression, quantity, range, selector, text, trace};
+pub use values::{duration, expression, prometheus, quantity, range, selector, text, trace};
 
 use kubectl_hpa::error::Error;
 use kubectl_hpa::render::style::clean;

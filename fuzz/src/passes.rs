@@ -105,7 +105,7 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
     let player = if span.is_some() || trace.is_some() {
         let times = JoinTimes {
             ready: args.timeline.ready_after.unwrap_or_default(),
-            measured: args.timeline.metrics_after,
+            measured: args.timeline.metrics_after.unwrap_or(METRICS_AFTER),
         };
         let plan =
             TimelineOptions { others: Vec::new(), span: span.or(Some(PLAYED)), trace, times };
@@ -152,6 +152,9 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
     }
     Ok(())
 }
+
+/// How long a pod takes until it has metrics, as where nobody says.
+const METRICS_AFTER: jiff::SignedDuration = jiff::SignedDuration::from_secs(30);
 
 const PLAYED: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);
 

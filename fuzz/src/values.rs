@@ -2,13 +2,18 @@
 
 use std::time::Duration;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::apimachinery::quantity::{Amount, Quantity};
 use kubectl_hpa::apimachinery::selector::{LabelSelector, Labels, Selector};
 use kubectl_hpa::backtest::Axis;
 use kubectl_hpa::flags::Flags;
+use kubectl_hpa::prometheus::answer::{self, Series};
+use kubectl_hpa::prometheus::grid::Grid;
+use kubectl_hpa::prometheus::load::{Answered, assemble};
+use kubectl_hpa::prometheus::queries::{Purpose, Question, Wanted};
 use kubectl_hpa::render::structured;
 use kubectl_hpa::render::style::{clean, point_at};
+use kubectl_hpa::snapshot::hpa::Hpa;
 use kubectl_hpa::whatif::expect::{Expression, Node, Number, Operand};
 use kubectl_hpa::whatif::timeline::Trace;
 use serde_json::{Value, json};
@@ -184,6 +189,43 @@ pub fn range(data: &[u8]) {
     // A list with one value may look like a range of several.
     if values.len() > 1 || !values[0].contains("..") {
         assert_eq!(listed.ok().as_ref(), Some(&axis));
+    }
+}
+
+/// An answer of Prometheus: its samples are in order and finite, and what it makes of a load is a table that is
+/// read, or an error that is told.
+pub fn prometheus(data: &[u8]) {
+    let Ok(found) = answer::read(data) else { return };
+    for Series { points, .. } in &found.series {
+        assert!(points.iter().all(|(_, value)| value.is_finite()), "{points:?}");
+        assert!(points.windows(2).all(|pair| pair[0].0 < pair[1].0), "{points:?}");
+    }
+    let spec = json!({"maxReplicas": 9, "metrics": [
+        {"type": "Resource", "resource": {"name": "memory",
+            "target": {"type": "Utilization", "averageUtilization": 50}}},
+        {"type": "External", "external": {"metric": {"name": "q"},
+            "target": {"type": "Value", "value": "1"}}}]});
+    let hpa = Hpa { spec: serde_json::from_value(spec).expect("a spec"), ..Hpa::default() };
+    let points = found.series.first().map_or(&[][..], |series| &series.points);
+    let time = |place: usize| points.get(place).map(|(millis, _)| *millis);
+    let (Some(first), Some(second)) = (time(0), time(1)) else { return };
+    let time = |millis| Timestamp::from_millisecond(millis).unwrap_or(Timestamp::MIN);
+    let step = SignedDuration::from_millis(second - first);
+    let last = points.last().map_or(second, |(millis, _)| *millis);
+    let Ok(grid) = Grid::new(time(first), time(last), step) else { return };
+    if grid.count > 10_000 {
+        return;
+    }
+    let purposes = [Purpose::Metric(0), Purpose::Metric(1), Purpose::Replicas, Purpose::Restarts];
+    let answered = purposes.map(|purpose| {
+        let question = Question { purpose, of: format!("{purpose:?}"), query: "q".to_owned() };
+        Answered { question, grid, answer: found.clone() }
+    });
+    let metrics = &hpa.spec.metrics;
+    let wanted = Wanted { hpa: &hpa, metrics, stated: &[], replica_sets: &[] };
+    match assemble(&wanted, grid, &answered, "a server").and_then(|load| Trace::of(&load)) {
+        Ok(_) => {}
+        Err(e) => assert_told(&e),
     }
 }
 

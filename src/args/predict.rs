@@ -4,7 +4,7 @@
 use clap::{ArgGroup, Args, ValueEnum};
 use jiff::SignedDuration;
 
-use super::{ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs};
+use super::{ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs, PrometheusArgs};
 use crate::numbers::parse_duration;
 
 /// `predict`.
@@ -36,6 +36,9 @@ Examples:
   # The next ten minutes with a constant load, or with a load from a CSV file
   kubectl hpa predict web --for 10m --cpu 160%
   kubectl hpa predict web --trace load.csv
+
+  # The load of the last week, and what another HPA would have made of it
+  kubectl hpa predict web --prometheus monitoring/prometheus:9090 --hpa web.yaml
 
   # Fail a pipeline if the HPA would be limited or go above 20 replicas
   kubectl hpa predict web -f state.yaml --cpu 90% \\
@@ -70,8 +73,8 @@ pub struct Predict {
     #[arg(long, value_name = "[CONTAINER=]METRIC")]
     pub curve: Option<String>,
 
-    /// Save everything that was read, without the assumptions, to this file, for use with -f; it
-    /// cannot be - or a file that is also read
+    /// Save everything that was read, with the load but without the assumptions, to this file, for use
+    /// with -f; it cannot be - or a file that is also read
     #[arg(long, value_name = "FILE")]
     pub save: Option<String>,
 
@@ -82,6 +85,10 @@ pub struct Predict {
     #[command(flatten)]
     /// The passes after the first.
     pub timeline: TimelineArgs,
+
+    #[command(flatten)]
+    /// A load that was recorded.
+    pub prometheus: PrometheusArgs,
 
     #[command(flatten)]
     /// What a pipeline expects of the answer.
@@ -118,7 +125,7 @@ pub enum PredictOutput {
 /// The passes to simulate after the first.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Over time")]
-#[command(group(ArgGroup::new("played").args(["span", "trace"]).multiple(true)))]
+#[command(group(ArgGroup::new("played").args(["span", "trace", "prometheus", "filenames"]).multiple(true)))]
 pub struct TimelineArgs {
     /// Simulate pass after pass for this long (default: until the trace has ended and the replicas
     /// have settled). Without a trace the total load stays constant; the ready pods share it evenly
@@ -133,7 +140,7 @@ pub struct TimelineArgs {
     /// come regularly: then one that is late is missing. Optional columns say what the cluster did:
     /// "replicas", "ready" (pods) and "spec" (a word where the spec or the version changed). A trace
     /// that ends before now begins at its own time
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "prometheus")]
     pub trace: Option<String>,
 
     /// Try the values of a field in every combination with others, and show the settings that no other
@@ -147,10 +154,10 @@ pub struct TimelineArgs {
     #[arg(requires = "played", allow_hyphen_values = true)]
     pub ready_after: Option<SignedDuration>,
 
-    /// Time from the creation of a new pod until it has metrics
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "30s")]
+    /// Time from the creation of a new pod until it has metrics (default: 30s)
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
     #[arg(requires = "played", allow_hyphen_values = true)]
-    pub metrics_after: SignedDuration,
+    pub metrics_after: Option<SignedDuration>,
 
     /// Include every pass of each run that is compared in JSON and YAML
     #[arg(long, requires = "played")]

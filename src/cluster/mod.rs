@@ -6,6 +6,7 @@ mod connect;
 pub mod fetch;
 mod http;
 pub mod observed;
+pub mod prometheus;
 pub mod target;
 pub mod write;
 

@@ -8,6 +8,7 @@ mod install_links;
 mod interrupt;
 mod judge;
 mod list;
+mod load;
 mod named;
 mod output_file;
 mod play;
@@ -79,20 +80,17 @@ fn connected_whatever<T>(
     args: &ConnectionFlags,
     ask: impl AsyncFnOnce(&Session) -> Result<T, Error>,
 ) -> Result<(T, Vec<String>, Option<Error>), Error> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        // They read long lists, which more of them would not do sooner.
-        .max_blocking_threads(available_parallelism().map_or(2, NonZero::get))
-        .enable_all()
-        .build()
-        .map_err(|e| Error::failed(format!("failed to start: {e}")))?;
-    let answer = runtime.block_on(async {
+    waited(async {
         let session = connect(args, &Environment::of_process(false)).await?;
         let answer = ask(&session).await;
         let warnings = session.warnings();
         let warned = session.notices().iter().chain(&warnings);
         let mut messages: Vec<String> = warned.map(|text| format!("Warning: {text}")).collect();
         messages.extend(session.notes(args.verbosity));
-        let answer = answer.map_err(|e| Error { notes: messages.clone(), ..e })?;
+        let answer = answer.map_err(|mut e| {
+            e.notes.splice(0..0, messages.clone());
+            e
+        })?;
         let as_errors = args.warnings_as_errors == Some(true) && !warnings.is_empty();
         let error = as_errors.then(|| {
             let (count, s) = (warnings.len(), if warnings.len() == 1 { "" } else { "s" });
@@ -100,7 +98,18 @@ fn connected_whatever<T>(
             Error::failed(format!("{count} warning{s} received: {warned}"))
         });
         Ok((answer, messages, error))
-    });
+    })
+}
+
+/// Waits for what asks a server.
+fn waited<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        // They read long lists, which more of them would not do sooner.
+        .max_blocking_threads(available_parallelism().map_or(2, NonZero::get))
+        .enable_all()
+        .build()
+        .map_err(|e| Error::failed(format!("failed to start: {e}")))?;
+    let answer = runtime.block_on(work);
     // A name may still be looked up, for longer than anyone is ready to wait.
     runtime.shutdown_background();
     answer

@@ -13,12 +13,16 @@ use crate::pass::Pass;
 use crate::saved::file;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::input::{Input, Options};
+use crate::snapshot::load::Load;
 use crate::whatif::expect::{Facts, Gate, RunFacts};
 use crate::whatif::overrides::{Assumptions, Candidate, Override};
 use crate::whatif::timeline::{JoinTimes, Timeline, TimelineOptions, Totals, Trace};
 
 /// How long a new pod takes until it is ready, unless that is known.
 const READY_AFTER: SignedDuration = SignedDuration::from_secs(10);
+
+/// How long it takes until it has metrics.
+const METRICS_AFTER: SignedDuration = SignedDuration::from_secs(30);
 
 /// What came of the runs.
 pub(super) struct Runs {
@@ -142,13 +146,13 @@ pub(super) fn locate(candidates: &mut [Spec], hpa: &Hpa) {
 }
 
 /// How long is played, under what load.
-pub(super) fn timeline_options(args: &TimelineArgs) -> Result<TimelineOptions, Error> {
-    let TimelineArgs { span, trace, ready_after, metrics_after, .. } = args;
-    let trace = trace.as_ref().map(|path| {
-        let (bytes, origin) = file::read_whole(path.as_ref())?;
-        Trace::read(&bytes, &origin).map(Arc::new)
-    });
+pub(super) fn timeline_options(
+    args: &TimelineArgs,
+    load: Option<&Load>,
+) -> Result<TimelineOptions, Error> {
+    let TimelineArgs { span, ready_after, metrics_after, .. } = args;
+    let trace = load.map(|load| Trace::of(load).map(Arc::new));
     let ready = ready_after.unwrap_or(READY_AFTER);
-    let times = JoinTimes { ready, measured: *metrics_after };
+    let times = JoinTimes { ready, measured: metrics_after.unwrap_or(METRICS_AFTER) };
     Ok(TimelineOptions { others: Vec::new(), span: *span, trace: trace.transpose()?, times })
 }

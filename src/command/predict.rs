@@ -6,11 +6,12 @@ use std::io::Write;
 
 use super::fail_on::FindingsWatch;
 use super::judge::judge;
+use super::load::{Query, table};
 use super::output_file::replace;
 use super::play::{Others, Runs, locate, timeline_options};
 use super::state::{ask, options, pass, unanswered};
-use super::{Answer, Terminal, check_save, check_written, connected, write_saved};
-use crate::args::{FailOn, MemoryArgs, Predict, PredictOutput, Report, Request};
+use super::{Answer, Terminal, check_save, check_written, connected, waited, write_saved};
+use crate::args::{FailOn, MemoryArgs, Predict, PredictOutput, Report, Request, TimelineArgs};
 use crate::backtest::Plan;
 use crate::error::Error;
 use crate::pass::Pass;
@@ -50,9 +51,22 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             .hint("use --expect or --fail-on"));
     }
     let curve = args.curve.as_ref().map(|text| NamedMetric::read(text, "--curve")).transpose()?;
-    let plays = args.timeline.span.is_some() || args.timeline.trace.is_some();
+    let inputs = args.filenames.iter().chain(&args.overrides.hpa).chain(&args.timeline.trace);
+    if inputs.filter(|path| *path == "-").count() > 1 {
+        return Err(Error::usage("standard input (-) can be read only once"));
+    }
+    let mut objects = match args.filenames.is_empty() {
+        true => None,
+        false => Some(file::read(&args.filenames)?),
+    };
+    // What is typed goes before what was saved.
+    let mut load = objects.as_mut().and_then(|objects| objects.load.take());
+    load = table(&args.timeline)?.or(load);
+    let Predict { timeline: TimelineArgs { span, .. }, prometheus, .. } = args;
+    let plays = span.is_some() || load.is_some() || prometheus.prometheus.is_some();
     if !plays {
         gate.check_without_run()?;
+        check_not_played(&args.timeline)?;
     }
     if args.output == Some(PredictOutput::Svg) && curve.is_some() == plays {
         let why = if curve.is_none() {
@@ -68,10 +82,6 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let request = Request::read(&args.names, &args.connection)?;
     let named = request.one("predict")?;
     let mut options = options(&args.controller, &request.connection, named);
-    let inputs = args.filenames.iter().chain(&args.overrides.hpa).chain(&args.timeline.trace);
-    if inputs.filter(|path| *path == "-").count() > 1 {
-        return Err(Error::usage("standard input (-) can be read only once"));
-    }
     let inputs = args.filenames.iter().map(|input| ("-f", input));
     let inputs = inputs.chain(args.overrides.hpa.iter().map(|input| ("--hpa", input)));
     let inputs = inputs.chain(args.timeline.trace.iter().map(|input| ("--trace", input)));
@@ -84,21 +94,45 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             check_written("--report junit=", file, "hpa.xml", others)?;
         }
     }
-    let timeline = if plays { Some(timeline_options(&args.timeline)?) } else { None };
+    let query = Query::read(prometheus, &request.connection)?;
+    let mut timeline = match plays {
+        true => Some(timeline_options(&args.timeline, load.as_ref())?),
+        false => None,
+    };
     let Others { mut candidates, search } = Others::read(args, &mut options, &assumptions, plays)?;
     if let Some(first) = candidates.first() {
         assumptions = first.assumptions.clone();
     }
-    let (observed, messages) = if args.filenames.is_empty() {
-        connected(&request.connection, async |session| {
+    let also = options.also.clone();
+    let ((mut observed, asked), mut messages) = match objects {
+        None => connected(&request.connection, async |session| {
             let assumed = Some(&assumptions);
-            Ok(ask(session, &args.memory, &options, assumed, terminal).await?.pass)
-        })?
-    } else {
-        (pass(file::read(&args.filenames)?, &args.memory, &options)?, Vec::new())
+            let pass = ask(session, &args.memory, &options, assumed, terminal).await?.pass;
+            let asked = match query {
+                None => None,
+                Some(query) => {
+                    let snapshot = &pass.input.snapshot;
+                    Some(query.load(Some(session), snapshot, &also, terminal).await?)
+                }
+            };
+            Ok((pass, asked))
+        })?,
+        Some(objects) => {
+            let pass = pass(objects, &args.memory, &options)?;
+            let snapshot = &pass.input.snapshot;
+            let asked = query.map(|query| waited(query.load(None, snapshot, &also, terminal)));
+            ((pass, asked.transpose()?), Vec::new())
+        }
     };
     locate(&mut candidates, &observed.input.snapshot.hpa);
     let manifest = candidates.first().and_then(|first| first.manifest.clone());
+    if let Some((asked, more)) = asked {
+        messages.extend(more);
+        timeline = Some(timeline_options(&args.timeline, Some(&asked))?);
+        load = Some(asked);
+    }
+    let of_load = load.iter().flat_map(|load| load.notes.iter().cloned().map(Note::OfLoad));
+    observed.input.notes.extend(of_load);
     let times_are_given = args.timeline.ready_after.is_some();
     let runs = match timeline {
         Some(timeline) => {
@@ -169,7 +203,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         }
     };
     if let Some(path) = &args.save {
-        write_saved(path, &Saved::of(&[&observed.input], &options.also)?)?;
+        write_saved(path, &Saved::of(&[&observed.input], &options.also)?.with_load(load.as_ref()))?;
     }
     let hpa = assumed.input.snapshot.hpa.key();
     let mut annotations = String::new();
@@ -201,6 +235,22 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         annotations,
         written: None,
     })
+}
+
+/// Makes sure that nothing is typed that is only for what is played.
+fn check_not_played(args: &TimelineArgs) -> Result<(), Error> {
+    let TimelineArgs { vary, ready_after, metrics_after, passes, .. } = args;
+    let typed = [
+        ("--vary", !vary.is_empty()),
+        ("--ready-after", ready_after.is_some()),
+        ("--metrics-after", metrics_after.is_some()),
+        ("--passes", *passes),
+    ];
+    match typed.iter().find(|(_, is_typed)| *is_typed) {
+        Some((flag, _)) => Err(Error::usage(format!("{flag} requires something to play"))
+            .hint("use --for, --trace or --prometheus, or a state that was saved with a load")),
+        None => Ok(()),
+    }
 }
 
 /// What cannot be assumed of what may not be read, with the right that is missing.

@@ -1,5 +1,7 @@
 //! Words the notes.
 
+mod load;
+
 use super::words::{self, count, duration};
 use crate::apimachinery::annotations::KEDA_PAUSED_SCALE_IN;
 use crate::apimachinery::json::SecondsTime;
@@ -197,6 +199,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                  load, and the controller for one that has just started"
             )
         }
+        Note::OfLoad(note) => load::text(note),
         Note::NotPlayed => NOT_PLAYED.to_owned(),
         Note::FirstPassExpected { expected } => {
             format!("expected of the first pass only, not of the timeline: {}", expected.join(", "))

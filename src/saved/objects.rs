@@ -22,6 +22,7 @@ use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::{Evidence, Rescales, SeenPass};
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricIdentifier};
 use crate::snapshot::input::Options;
+use crate::snapshot::load::Load;
 use crate::snapshot::memory::{Memory, Recommendation, ScaleEvent};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, Milli, PodMetrics};
 use crate::snapshot::note::Note;
@@ -70,6 +71,8 @@ pub struct Objects {
     pub state: Option<ControllerState<'static>>,
     /// Where it was read.
     pub state_origin: String,
+    /// A load over time.
+    pub load: Option<Load>,
     /// The number of skipped objects that a pass does not use, by kind and version.
     pub skipped: BTreeMap<(String, String), usize>,
 }

@@ -21,6 +21,7 @@ use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Input;
+use crate::snapshot::load::Load;
 use crate::snapshot::metric::Milli;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{
@@ -39,6 +40,7 @@ pub struct Saved<'a> {
     targets: Vec<(&'a Hpa, &'a Scale, Option<Counted>)>,
     /// With their namespaces.
     pods: Vec<(&'a str, &'a Pod)>,
+    load: Option<&'a Load>,
 }
 
 impl<'a> Saved<'a> {
@@ -48,8 +50,14 @@ impl<'a> Saved<'a> {
     ///
     /// An HPA, a scale or a pod changed between two reads.
     pub fn of(inputs: &'a [&'a Input], also: &'a [MetricSpec]) -> Result<Self, Error> {
-        let mut saved =
-            Self { inputs, also, hpas: Vec::new(), targets: Vec::new(), pods: Vec::new() };
+        let mut saved = Self {
+            inputs,
+            also,
+            hpas: Vec::new(),
+            targets: Vec::new(),
+            pods: Vec::new(),
+            load: None,
+        };
         let mut seen = HashMap::new();
         for Input { snapshot, .. } in inputs {
             // Without its scale a pass does not reach the other HPAs, and the error that replaces
@@ -99,6 +107,12 @@ impl<'a> Saved<'a> {
         Ok(saved)
     }
 
+    /// The same with a load, to be played again.
+    #[must_use]
+    pub fn with_load(self, load: Option<&'a Load>) -> Self {
+        Self { load, ..self }
+    }
+
     /// Writes it object by object.
     ///
     /// # Errors
@@ -129,6 +143,9 @@ impl<'a> Saved<'a> {
         }
         if let Some(lease) = inputs.iter().find_map(|input| input.evidence.lease) {
             items.add("coordination.k8s.io/v1", "Lease", LeaseObject::from(lease))?;
+        }
+        if let Some(load) = self.load {
+            items.add(OWN_API_VERSION, "Load", load)?;
         }
         items.out.write_all(b"\n]}\n")
     }

@@ -9,6 +9,7 @@ pub mod controller;
 pub mod evidence;
 pub mod hpa;
 pub mod input;
+pub mod load;
 pub mod manager;
 pub mod memory;
 pub mod metric;

@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Documents;
 use super::hpa::MetricValueStatus;
+use super::load::LoadNote;
 use super::manager::ManagerFlag;
 use super::right::{Cause, MissingRight};
 use crate::version::Version;
@@ -268,6 +269,8 @@ pub enum Note {
         /// When it was read.
         read: Timestamp,
     },
+    /// A note about the load.
+    OfLoad(LoadNote),
     /// There is no timeline, because the scale cannot be read.
     NotPlayed,
     /// Some expectations only apply to the first pass of a timeline.

@@ -53,6 +53,7 @@ targets! {
     hpa: 300,
     kubeconfig: 60,
     predict: 30,
+    prometheus: 1000,
     quantity: 5000,
     range: 3000,
     scaled_object: 1000,

@@ -109,6 +109,19 @@ pub(crate) fn trace() -> Corpus {
     Corpus::new(seeds, &["time", "cpu", "missing", "x2", "80%", "\"\"", "{queue=a}"])
 }
 
+pub(crate) fn prometheus() -> Corpus {
+    let seeds = strings(&[
+        r#"{"status":"success","data":{"resultType":"matrix","result":[{"metric":{"pod":"a"},"values":[[1795240800,"0.25"],[1795240830,"NaN"],[1795240860,"1e3"]]}]}}"#,
+        r#"{"status":"success","warnings":["w"],"infos":["i"],"data":{"resultType":"matrix","result":[{"metric":{},"values":[[0,"2"],[30,"3"],[60,"4"]]}]}}"#,
+        r#"{"status":"success","data":{"resultType":"vector","result":[{"metric":{},"value":[1795240800.123,"+Inf"]}]}}"#,
+        r#"{"status":"success","data":{"resultType":"scalar","result":[1,"3"]}}"#,
+        r#"{"status":"error","errorType":"bad_data","error":"1:1: parse error"}"#,
+    ]);
+    let words =
+        ["success", "error", "matrix", "values", "NaN", "-Inf", "1e300", "[1,\"1\"],", "-1"];
+    Corpus::new(seeds, &words)
+}
+
 pub(crate) fn range() -> Corpus {
     let ranges = [
         "target.cpu=50%..80%:5",

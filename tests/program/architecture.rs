@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 /// The direction of the data. A module may use those to its left, never those to its right. The
 /// commands tie them together and may use all. The cluster returns snapshots, so it uses their types; a
 /// snapshot does not use the network.
-const LAYERS: [&str; 16] = [
+const LAYERS: [&str; 17] = [
     "args",
     "snapshot",
     "apiserver",
     "keda",
     "saved",
+    "prometheus",
     "cluster",
     "memory",
     "engine",

@@ -20,7 +20,7 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::header::{ACCEPT_ENCODING, AUTHORIZATION, USER_AGENT};
-use http::{HeaderValue, Uri};
+use http::{HeaderName, HeaderValue, Uri};
 use jiff::Timestamp;
 use kube::config::AuthInfo;
 
@@ -35,12 +35,15 @@ use super::connect::tls::{Identity, Tls, USER};
 use super::http::body::ENCODINGS;
 use crate::args::ConnectionFlags;
 use crate::error::Error;
-use crate::secret::Secret;
+use crate::secret::{Secret, Secrets};
 
 /// The default time for one request.
 const REQUEST: Duration = Duration::from_secs(10);
 /// The default time for all requests together.
 const OVERALL: Duration = Duration::from_secs(30);
+
+/// A header that is shorter is not struck from what a server repeats.
+const SECRET: usize = 8;
 
 /// Time limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,8 +81,8 @@ pub(crate) struct Clients {
     pub(crate) reads: kube::Client,
     /// Builds further clients.
     pub(crate) source: Source,
-    /// The value of `Authorization` in their requests. It must not be shown even if a server repeats it.
-    pub(crate) sent: Secret,
+    /// The secrets in the headers of their requests. They must not be shown even if a server repeats them.
+    pub(crate) sent: Secrets,
 }
 
 /// Everything that a client is built from; kept to build another with fresh credentials.
@@ -89,6 +92,8 @@ pub(crate) struct ClientConfig {
     pub(crate) proxy: Option<Proxy>,
     pub(crate) target: Endpoint,
     pub(crate) limits: Timeouts,
+    /// What else is sent with each request.
+    headers: Vec<(HeaderName, Secret)>,
     /// Whether the user's token comes from `--token`.
     token_flag: bool,
     policy: plugin_policy::Policy,
@@ -121,12 +126,66 @@ pub(super) async fn prepare(flags: &ConnectionFlags, env: &Environment) -> Resul
         proxy,
         target,
         limits: Timeouts::new(flags.request_timeout),
+        headers: Vec::new(),
         token_flag: flags.token.as_ref().is_some_and(|token| !token.is_empty()),
         policy: plugin_policy::load(env)?,
         env: env.clone(),
     };
     let credentials = plan.credentials().await?;
     let clients = plan.clients(credentials)?;
+    Ok(Prepared { plan, clients, notices, notes })
+}
+
+/// A server that is no API server, and is reached without a kubeconfig.
+pub(super) struct Elsewhere<'a> {
+    /// Its address.
+    pub(super) url: &'a str,
+    /// What identifies the user, and the like.
+    pub(super) headers: Vec<(HeaderName, Secret)>,
+    /// The file with the certificate authorities to trust, instead of the system's.
+    pub(super) authority: Option<&'a str>,
+}
+
+/// Prepares a session with another server, by the same rules. Headers go over plain HTTP only where they do not
+/// leave the machine.
+///
+/// # Errors
+///
+/// The address, a header or the authorities are not usable.
+pub(super) fn prepare_elsewhere(
+    other: Elsewhere<'_>,
+    flags: &ConnectionFlags,
+    env: &Environment,
+) -> Result<Prepared, Error> {
+    let Elsewhere { url, headers, authority } = other;
+    let cluster = Cluster {
+        server: url.to_owned(),
+        certificate_authority: authority.unwrap_or_default().to_owned(),
+        disable_compression: flags.disable_compression == Some(true),
+        ..Cluster::default()
+    };
+    let server = server_uri(&cluster)?;
+    if server.scheme_str() == Some("http") && !headers.is_empty() && !proxy::is_loopback(&server) {
+        return Err(Error::usage("headers are not sent over plain HTTP, except to this machine")
+            .hint("use an https:// address, or the one of a `kubectl port-forward`"));
+    }
+    let (mut notices, mut notes) = (Vec::new(), Vec::new());
+    let proxy = proxy::choose(&server, &Secret::default(), env, &mut notices);
+    let proxy = proxy.map_err(Error::failed)?;
+    if let Some(proxy) = &proxy {
+        notes.push(format!("through the proxy {proxy}"));
+    }
+    let plan = ClientConfig {
+        server,
+        proxy,
+        target: Endpoint { cluster, ..Endpoint::default() },
+        limits: Timeouts::new(flags.request_timeout),
+        headers,
+        token_flag: false,
+        policy: plugin_policy::Policy::default(),
+        env: env.clone(),
+    };
+    let clients = plan.clients(None)?;
     Ok(Prepared { plan, clients, notices, notes })
 }
 
@@ -188,7 +247,7 @@ impl ClientConfig {
         if !cluster.disable_compression {
             config.headers.push((ACCEPT_ENCODING, ENCODINGS));
         }
-        let mut sent = Secret::default();
+        let mut sent = Secrets::default();
         if let Some((scheme, credential)) = self.authorization(token)? {
             let value = HeaderValue::try_from(format!("{scheme} {}", credential.expose()));
             let mut value = value.map_err(|_| {
@@ -196,7 +255,18 @@ impl ClientConfig {
             })?;
             value.set_sensitive(true);
             config.headers.push((AUTHORIZATION, value));
-            sent = credential;
+            sent.push(credential);
+        }
+        for (name, secret) in &self.headers {
+            let mut value = HeaderValue::from_str(secret.expose())
+                .map_err(|_| Error::failed(format!("the value of {name} cannot be sent")))?;
+            value.set_sensitive(true);
+            config.headers.push((name.clone(), value));
+            // The name of the scheme is no secret, nor is what is as short as the number of a tenant.
+            let secret = secret.expose().rsplit(' ').next().unwrap_or_default();
+            if secret.len() >= SECRET {
+                sent.push(Secret::new(secret));
+            }
         }
         let source = Source::new(&config, connector).map_err(|_| {
             Error::failed("the impersonated user cannot be sent in a header").hint(USER)

@@ -115,13 +115,24 @@ pub(crate) fn has_no_such_port(uri: &Uri) -> bool {
     !port.is_empty() && port.parse::<u16>().is_err()
 }
 
+/// Whether a server is on this machine.
+pub(crate) fn is_loopback(server: &Uri) -> bool {
+    server.host().is_some_and(leads_back)
+}
+
+fn leads_back(host: &str) -> bool {
+    let host = host.trim_matches(['[', ']']).to_lowercase();
+    let address = host.parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.to_canonical().is_loopback())
+}
+
 /// Whether the environment's proxy applies to this host, given `NO_PROXY`.
 fn goes_through(host: &str, port: u16, excluded: &str, notes: &mut Vec<String>) -> bool {
-    let host = host.trim_matches(['[', ']']).to_lowercase();
-    let address: Option<IpAddr> = host.parse().ok();
-    if host == "localhost" || address.is_some_and(|address| address.to_canonical().is_loopback()) {
+    if leads_back(host) {
         return false;
     }
+    let host = host.trim_matches(['[', ']']).to_lowercase();
+    let address: Option<IpAddr> = host.parse().ok();
     let entries = excluded.split(',').map(|entry| entry.trim().to_lowercase());
     for entry in entries.filter(|entry| !entry.is_empty()) {
         let nameless = entry.starts_with(':') && !entry.starts_with("::");

@@ -207,7 +207,8 @@ impl Failure {
         }
     }
 
-    fn cause(&self) -> String {
+    /// What went wrong, in a few words.
+    pub(crate) fn cause(&self) -> String {
         match &self.kind {
             FailureKind::Api(status) => status.message.clone(),
             FailureKind::Refused => format!("dial tcp {}: connect: connection refused", self.host),

@@ -31,7 +31,7 @@ use super::http::failure::{Failure, FailureKind, Method, Waiting, classify, reso
 use super::http::retry::{Ending, Patience};
 use super::http::status::ApiStatus;
 use crate::error::Error;
-use crate::secret::Secret;
+use crate::secret::Secrets;
 
 /// An API is given up after this many consecutive requests without an answer, if many objects are read.
 const UNANSWERED: u32 = 4;
@@ -246,9 +246,14 @@ impl Session {
         done.unwrap_or_else(|e| Err(e.into()))
     }
 
+    /// A text of the server's without what was sent to it.
+    pub(crate) fn struck(&self, text: String) -> String {
+        self.clients().sent.struck_from(text)
+    }
+
     /// Returns the failure for an answer that the caller could not read; `cause` may be the caller's text.
     pub(crate) fn unreadable(&self, path: &str, cause: String) -> Failure {
-        Failure::unreadable(self.host(), path, self.clients().sent.struck_from(cause))
+        Failure::unreadable(self.host(), path, self.struck(cause))
     }
 
     async fn unpacked(
@@ -293,15 +298,42 @@ impl Session {
         self.unpacked(method, path, answer).await
     }
 
+    /// Asks with our own patience, but for failures that are an answer.
+    ///
+    /// # Errors
+    ///
+    /// Everything but a 2xx answer with its whole body.
+    pub(crate) async fn get_unless(
+        &self,
+        path: &str,
+        accept: &str,
+        is_answer: impl Fn(&ApiStatus) -> bool,
+    ) -> Result<Response, Failure> {
+        let answer =
+            self.get_while(path, accept, Patience::Own, |status| !is_answer(status)).await?;
+        self.unpacked(Method::Get, path, answer).await
+    }
+
     async fn get_with(
         &self,
         path: &str,
         accept: &str,
         patience: Patience,
     ) -> Result<Response<Packed>, Failure> {
+        self.get_while(path, accept, patience, |_| true).await
+    }
+
+    async fn get_while(
+        &self,
+        path: &str,
+        accept: &str,
+        patience: Patience,
+        may_pass: impl Fn(&ApiStatus) -> bool,
+    ) -> Result<Response<Packed>, Failure> {
         let ask = Ask { method: Method::Get, path, accept, body: &[] };
         let wait = |failure: &Failure, retry_after, tries| {
             let ending = match &failure.kind {
+                FailureKind::Api(status) if !may_pass(status) => return None,
                 FailureKind::Api(status) => Ending::Answered(status.code, retry_after),
                 FailureKind::Lost(_) => Ending::Lost,
                 _ => return None,
@@ -388,7 +420,7 @@ impl Session {
     async fn try_once(
         &self,
         client: &kube::Client,
-        credential: &Secret,
+        credential: &Secrets,
         ask: &Ask<'_>,
     ) -> Result<Response<Packed>, (Failure, Option<Duration>)> {
         let inner = &self.inner;
@@ -568,7 +600,7 @@ impl Session {
         lock(&self.inner.notes).push((REQUESTS, note));
     }
 
-    fn keep_warnings(&self, headers: &HeaderMap, credential: &Secret) {
+    fn keep_warnings(&self, headers: &HeaderMap, credential: &Secrets) {
         let mut kept = lock(&self.inner.warnings);
         for value in headers.get_all(header::WARNING) {
             let value = String::from_utf8_lossy(value.as_bytes());

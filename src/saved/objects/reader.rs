@@ -21,6 +21,7 @@ use crate::saved::wire::{EventObject, LeaseObject, ScaleObject};
 use crate::secret::Secret;
 use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ManagerPod;
+use crate::snapshot::load::Load;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::surroundings::{
@@ -253,6 +254,11 @@ impl Objects {
                     )));
                 }
                 source.origin.clone_into(&mut self.state_origin);
+            }
+            ("kubectl-hpa", "Load") if api_version == OWN_API_VERSION => {
+                if self.load.replace(Load::deserialize(fields)?).is_some() {
+                    return Err(D::Error::custom("second Load: only one can be played"));
+                }
             }
             // Not a supported document of ours; skipping it would lose what it states.
             ("kubectl-hpa", _) | ("", "ControllerState") => {

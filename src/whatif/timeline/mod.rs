@@ -32,7 +32,7 @@ pub use pods::PENDING;
 pub use record::{Mark, Record};
 pub use samples::Gaps;
 pub use totals::{Peak, Stretch, Totals};
-pub use trace::{LoadFacts, Trace};
+pub use trace::{LoadFacts, Trace, read_csv};
 
 /// As many passes as are played; with the usual sync period, twelve weeks.
 pub const MAX_PASSES: i64 = 500_000;

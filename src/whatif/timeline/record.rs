@@ -13,6 +13,8 @@ pub struct Record {
     pub(super) marks: Vec<(SignedDuration, String)>,
     /// When it ends.
     pub(super) end: SignedDuration,
+    /// How long a new pod took to become ready, if that was measured pod by pod.
+    pub(super) measured: Option<SignedDuration>,
 }
 
 /// Something that changed beside the load.
@@ -52,10 +54,13 @@ impl Record {
         self.marks.iter().map(|(time, _)| *time)
     }
 
-    /// How long a new pod took to become ready: the median over the times at which the replicas rose
-    /// and then stayed until as many were ready. None if that was never seen, or if samples are too far
-    /// apart to show it.
+    /// How long a new pod took to become ready: as it was measured, or else the median over the times at
+    /// which the replicas rose and then stayed until as many were ready. None if that was never seen, or if
+    /// samples are too far apart to show it.
     pub fn ready_after(&self) -> Option<SignedDuration> {
+        if self.measured.is_some() {
+            return self.measured;
+        }
         let rises = self.replicas.windows(2).enumerate().filter_map(|(place, pair)| {
             let (before, after) = (pair[0].value?, pair[1].value?);
             (after > before).then_some((place + 1, after))

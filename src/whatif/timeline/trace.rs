@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::numbers::{NoDuration, parse_duration};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec};
+use crate::snapshot::load::Load;
 use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::{NamedMetric, share_usage};
 use crate::whatif::unit;
@@ -105,36 +106,37 @@ impl Place<'_> {
 }
 
 impl Trace {
-    /// Reads a table; `origin` says where it is from.
+    /// Reads a table in CSV; `origin` says where it is from.
     ///
     /// # Errors
     ///
     /// It is no such table, or a time or value of it is none; the error names line and column.
     pub fn read(bytes: &[u8], origin: &str) -> Result<Self, Error> {
+        Self::of(&read_csv(bytes, origin)?)
+    }
+
+    /// Takes a table for what it means.
+    ///
+    /// # Errors
+    ///
+    /// A column, a time or a value is none.
+    pub fn of(load: &Load) -> Result<Self, Error> {
+        let origin = &*load.source;
         let at = |line| Place { origin, line };
-        let mut reader = csv::ReaderBuilder::new()
-            .trim(csv::Trim::All)
-            .flexible(true)
-            .has_headers(false)
-            .from_reader(bytes);
-        let mut header = csv::StringRecord::new();
-        if !read_record(&mut reader, &mut header, origin)? {
-            return Err(at(1).bad("it is empty").hint(EXAMPLE));
-        }
-        let (titles, mut metrics) = titles(&header, origin)?;
+        let (titles, mut metrics) = titles(&load.columns, origin)?;
         let mut record = Record::default();
+        record.measured = load.ready_after.map(|after| after.0);
         let mut times: Vec<SignedDuration> = Vec::new();
         let mut is_absolute = false;
-        let mut row = csv::StringRecord::new();
-        while read_record(&mut reader, &mut row, origin)? {
-            let line = row.position().map_or(0, |position| line_of(position, bytes));
+        for (number, row) in load.rows.iter().enumerate() {
+            let line = load.line(number);
             let place = at(line);
-            if row.len() != header.len() {
-                let (got, want) = (row.len(), header.len());
+            if row.len() != titles.len() {
+                let (got, want) = (row.len(), titles.len());
                 let why = format!("{got} fields, where the first line has {want}");
                 return Err(place.bad(why));
             }
-            let cells = || row.iter().zip(&titles);
+            let cells = || row.iter().map(|text| &**text).zip(&titles);
             let text = cells().find(|(_, title)| matches!(title, Title::Time));
             let text = text.map_or("", |(text, _)| text);
             let (time, is_clock) = read_time(text).map_err(|why| place.bad(why).hint(TIMES))?;
@@ -382,10 +384,7 @@ impl MetricColumn {
 }
 
 /// What the columns hold, and those of metrics.
-fn titles(
-    header: &csv::StringRecord,
-    origin: &str,
-) -> Result<(Vec<Title>, Vec<MetricColumn>), Error> {
+fn titles(header: &[String], origin: &str) -> Result<(Vec<Title>, Vec<MetricColumn>), Error> {
     let place = Place { origin, line: 1 };
     if !header.iter().any(|title| title == "time") {
         return Err(place.bad("the first line has no column \"time\"").hint(EXAMPLE));
@@ -396,14 +395,14 @@ fn titles(
         if header.iter().take(number).any(|other| other == title) {
             return Err(place.bad(format!("duplicate column {title:?}")));
         }
-        titles.push(match title {
+        titles.push(match &**title {
             "time" => Title::Time,
             "replicas" => Title::Replicas,
             "ready" => Title::Ready,
             "spec" => Title::Spec,
             _ => {
                 let wanted = NamedMetric::read(title, &format!("the trace {origin}:1: column"))?;
-                let (title, samples) = (title.to_owned(), Vec::new());
+                let (title, samples) = (title.clone(), Vec::new());
                 metrics.push(MetricColumn { title, wanted, samples, step: None });
                 Title::Metric(metrics.len() - 1)
             }
@@ -413,6 +412,31 @@ fn titles(
         return Err(place.bad("there is no column for a metric").hint(EXAMPLE));
     }
     Ok((titles, metrics))
+}
+
+/// Reads a table in CSV; `origin` says where it is from.
+///
+/// # Errors
+///
+/// It is no table; the error names the line.
+pub fn read_csv(bytes: &[u8], origin: &str) -> Result<Load, Error> {
+    let at = |line| Place { origin, line };
+    let mut reader = csv::ReaderBuilder::new()
+        .trim(csv::Trim::All)
+        .flexible(true)
+        .has_headers(false)
+        .from_reader(bytes);
+    let mut row = csv::StringRecord::new();
+    if !read_record(&mut reader, &mut row, origin)? {
+        return Err(at(1).bad("it is empty").hint(EXAMPLE));
+    }
+    let columns = row.iter().map(str::to_owned).collect();
+    let mut load = Load { source: origin.to_owned(), columns, ..Load::default() };
+    while read_record(&mut reader, &mut row, origin)? {
+        load.lines.push(row.position().map_or(0, |position| line_of(position, bytes)));
+        load.rows.push(row.iter().map(Into::into).collect());
+    }
+    Ok(load)
 }
 
 /// Reads a row; false at the end.

@@ -1,0 +1,275 @@
+//! Asks a Prometheus, or a server that speaks its API: through the API server's proxy of a service, with the
+//! credentials of the session, or at an address of its own, by the same rules. Only `query` and `query_range`
+//! are asked. What the answers mean is not for here.
+
+use std::cell::Cell;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use http::HeaderName;
+use jiff::Timestamp;
+
+use super::connect::environment::Environment;
+use super::connect::{Elsewhere, prepare_elsewhere};
+use super::fetch::discovery::segment;
+use super::fetch::right::denied;
+use super::http::Session;
+use super::http::failure::{Failure, FailureKind};
+use super::http::status::ApiStatus;
+use crate::args::{ConnectionFlags, PrometheusServer};
+use crate::error::Error;
+use crate::prometheus::answer::{self, Answer, Fault};
+use crate::prometheus::grid::Grid;
+use crate::prometheus::load::Answered;
+use crate::prometheus::queries::{Question, SLOW};
+use crate::secret::Secret;
+
+const JSON: &str = "application/json";
+
+/// How many requests are under way at once.
+const AT_ONCE: usize = 4;
+
+/// How much of a page that is no answer is shown.
+const SHOWN: usize = 200;
+
+/// How far the questions are answered.
+#[derive(Debug, Default)]
+pub struct Progress {
+    done: Cell<usize>,
+    all: Cell<usize>,
+}
+
+impl Progress {
+    /// The requests that are answered, and those that there are.
+    pub fn requests(&self) -> (usize, usize) {
+        (self.done.get(), self.all.get())
+    }
+}
+
+/// A way to a Prometheus.
+#[derive(Debug)]
+pub struct Prometheus {
+    session: Session,
+    /// What its paths begin with.
+    base: String,
+    /// What it is called in messages, without credentials.
+    name: String,
+    /// Whether it is reached without the API server.
+    is_direct: bool,
+}
+
+impl Prometheus {
+    /// A server at an address of its own. `headers` go with each request; `authority` is a file with the
+    /// certificate authorities to trust.
+    ///
+    /// # Errors
+    ///
+    /// The address, a header or the authorities are not usable.
+    pub fn at(
+        url: &str,
+        headers: Vec<(HeaderName, Secret)>,
+        authority: Option<&str>,
+        flags: &ConnectionFlags,
+        env: &Environment,
+    ) -> Result<Self, Error> {
+        let other = Elsewhere { url, headers, authority };
+        let prepared = prepare_elsewhere(other, flags, env).map_err(|e| {
+            let hint = e.hint.filter(|hint| !hint.contains("kubeconfig"));
+            let hint = hint.or(authority.map(|_| "see --prometheus-ca".to_owned()));
+            Error { message: format!("--prometheus: {}", e.message), hint, ..e }
+        })?;
+        let session = Session::new(prepared);
+        let name = format!("Prometheus at {}", url.trim_end_matches('/'));
+        Ok(Self::over(session, String::new(), name, true))
+    }
+
+    /// A service of the cluster, through the API server.
+    pub fn through(session: &Session, namespace: &str, service: &str) -> Self {
+        let (namespace_segment, segment) = (segment(namespace), segment(service));
+        // A colon is no separator in a path.
+        let segment = segment.replace("%3A", ":");
+        let base = format!("/api/v1/namespaces/{namespace_segment}/services/{segment}/proxy");
+        let name = format!("Prometheus at the service {namespace}/{service}");
+        Self::over(session.clone(), base, name, false)
+    }
+
+    fn over(session: Session, base: String, name: String, is_direct: bool) -> Self {
+        // There may be hundreds of requests; none of them may take long, but all of them together.
+        session.read_many();
+        session.allow(1);
+        Self { session, base, name, is_direct }
+    }
+
+    /// What it is called, without credentials.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The session with it, for what there is to tell of that.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// What a query has at a time.
+    ///
+    /// # Errors
+    ///
+    /// There is no answer.
+    pub async fn at_once(&self, of: &str, query: &str, time: Timestamp) -> Result<Answer, Error> {
+        self.note(of, query);
+        let path = format!("query?query={}&time={}", segment(query), time.as_second());
+        self.ask(of, &path).await
+    }
+
+    /// Answers questions over time, a few requests at once.
+    ///
+    /// # Errors
+    ///
+    /// One of them has no answer.
+    pub async fn answers(
+        &self,
+        questions: Vec<Question>,
+        grid: Grid,
+        progress: &Progress,
+    ) -> Result<Vec<Answered>, Error> {
+        let mut answered: Vec<Answered> = Vec::with_capacity(questions.len());
+        let mut requests = Vec::new();
+        for (place, question) in questions.into_iter().enumerate() {
+            self.note(&question.of, &question.query);
+            let grid = if question.is_slow() { grid.every(SLOW) } else { grid };
+            requests.extend(grid.requests().map(|piece| (place, piece)));
+            answered.push(Answered { question, grid, answer: Answer::default() });
+        }
+        progress.all.set(requests.len());
+        let questions: Vec<Question> = answered.iter().map(|own| own.question.clone()).collect();
+        let asked = requests.into_iter().map(|(place, piece)| {
+            let Question { of, query, .. } = &questions[place];
+            let Grid { start, step, .. } = piece;
+            let query = segment(query);
+            let path =
+                format!("query_range?query={query}&start={start}&end={}&step={step}", piece.end());
+            async move {
+                let answer = self.ask(of, &path).await?;
+                progress.done.set(progress.done.get() + 1);
+                Ok::<_, Error>((place, answer))
+            }
+        });
+        let mut answers = stream::iter(asked).buffered(AT_ONCE);
+        while let Some((place, answer)) = answers.try_next().await? {
+            answered[place].answer.join(answer);
+        }
+        Ok(answered)
+    }
+
+    /// Says what is asked, for whoever wants to know.
+    fn note(&self, of: &str, query: &str) {
+        self.session.note(format!("PromQL for {of}: {query}"));
+    }
+
+    async fn ask(&self, of: &str, path: &str) -> Result<Answer, Error> {
+        let path = format!("{}/api/v1/{path}", self.base);
+        // Prometheus itself says 503 of a query that took too long, and would say so again.
+        let is_answer = |status: &ApiStatus| said(status).is_some();
+        let response = self.session.get_unless(&path, JSON, is_answer).await;
+        let response = response.map_err(|failure| self.failed(of, &failure))?;
+        let mut answer = answer::read(&response.body).map_err(|fault| match fault {
+            Fault::Said { .. } => self.error(of, &fault),
+            Fault::Odd(cause) => {
+                let e = self.error(of, format!("the answer is none of Prometheus: {cause}"));
+                let page = response.body.trim_ascii_start().starts_with(b"<");
+                let hint = "a page came instead: check the address, and whether one has to sign in";
+                if page { e.hint(hint) } else { e }
+            }
+        })?;
+        for warning in &mut answer.warnings {
+            *warning = self.session.struck(std::mem::take(warning));
+        }
+        Ok(answer)
+    }
+
+    fn error(&self, of: &str, cause: impl std::fmt::Display) -> Error {
+        let cause = self.session.struck(cause.to_string());
+        Error::failed(format!("failed to query {} for {of}: {cause}", self.name))
+    }
+
+    /// What a failure is, in one line.
+    fn failed(&self, of: &str, failure: &Failure) -> Error {
+        let status = match &failure.kind {
+            FailureKind::Api(status) => status,
+            // In kubectl's words, as of all that is asked of the API server.
+            _ if !self.is_direct => return failure.clone().into(),
+            FailureKind::Tls { .. } => {
+                let e = self.error(of, failure.cause());
+                return e.hint("--prometheus-ca names the certificate authority to trust");
+            }
+            _ => {
+                let e = self.error(of, failure.cause());
+                return match failure.hint() {
+                    Some(hint) => e.hint(hint),
+                    None => e,
+                };
+            }
+        };
+        if let Some(fault) = said(status) {
+            let e = self.error(of, &fault);
+            let says =
+                |part: &str| matches!(&fault, Fault::Said { text, .. } if text.contains(part));
+            return match () {
+                () if says("too many samples") => e.hint("use a longer --step, or a later --since"),
+                () if says("timed out") => {
+                    e.hint("use a later --since, or a --query of recorded rules")
+                }
+                () => e,
+            };
+        }
+        if status.from_server {
+            let e = denied(failure);
+            let is_port = status.code == 503 && status.message.contains("endpoints available");
+            let hint = "name the port of the service: --prometheus NAMESPACE/SERVICE:PORT";
+            return if is_port && e.hint.is_none() { e.hint(hint) } else { e };
+        }
+        let page: Vec<&str> = status.body.split_whitespace().collect();
+        let page: String = page.join(" ").chars().take(SHOWN).collect();
+        let page = if page.is_empty() { page } else { format!(": {page}") };
+        let code = status.code;
+        let e = self.error(of, format!("HTTP {code}{page}"));
+        match code {
+            300..=399 => self
+                .error(of, format!("HTTP {code}: it redirects, which is not followed"))
+                .hint("use the address that it leads to; one that leads to a page to sign in needs a token"),
+            401 | 403 => e.hint("--prometheus-header Authorization=@FILE sends the token in a file"),
+            404 => e.hint("the API is expected at /api/v1/query_range below the address"),
+            _ => e,
+        }
+    }
+}
+
+/// What Prometheus itself says is wrong.
+fn said(status: &ApiStatus) -> Option<Fault> {
+    let fault = answer::read(status.body.as_bytes()).err()?;
+    matches!(fault, Fault::Said { .. }).then_some(fault)
+}
+
+/// The way to the server that was named. `session` is that of the cluster, if there is one.
+///
+/// # Errors
+///
+/// It cannot be reached in this way.
+pub fn connect(
+    server: &PrometheusServer,
+    headers: Vec<(HeaderName, Secret)>,
+    authority: Option<&str>,
+    session: Option<&Session>,
+    flags: &ConnectionFlags,
+    env: &Environment,
+) -> Result<Prometheus, Error> {
+    match (server, session) {
+        (PrometheusServer::Url(url), _) => Prometheus::at(url, headers, authority, flags, env),
+        (PrometheusServer::Service { namespace, service }, Some(session)) => {
+            Ok(Prometheus::through(session, namespace, service))
+        }
+        (PrometheusServer::Service { namespace, service }, None) => Err(Error::usage(format!(
+            "--prometheus {namespace}/{service}: with -f there is no cluster to reach a service of"
+        ))
+        .hint("give its address: --prometheus URL")),
+    }
+}

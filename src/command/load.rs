@@ -1,0 +1,227 @@
+//! The load that is played: that of a table, of Prometheus, or of what `--save` wrote.
+
+use http::{HeaderName, header};
+
+use super::Terminal;
+use super::progress::shown;
+use crate::args::{ConnectionFlags, PrometheusArgs, PrometheusServer, TimelineArgs};
+use crate::cluster::prometheus::{Progress, Prometheus, connect};
+use crate::cluster::{Environment, Session};
+use crate::error::Error;
+use crate::prometheus::grid::Grid;
+use crate::prometheus::load::assemble;
+use crate::prometheus::queries::{Purpose, WINDOW, Wanted, interval};
+use crate::saved::file;
+use crate::secret::Secret;
+use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::load::{Load, LoadNote};
+use crate::snapshot::{Scale, Snapshot};
+use crate::whatif::overrides::NamedMetric;
+use crate::whatif::timeline::read_csv;
+
+/// The table of `--trace`.
+pub(super) fn table(args: &TimelineArgs) -> Result<Option<Load>, Error> {
+    let Some(path) = &args.trace else { return Ok(None) };
+    let (bytes, origin) = file::read_whole(path.as_ref())?;
+    read_csv(&bytes, &origin).map(Some)
+}
+
+/// What is to be asked of Prometheus, read before anything is sent.
+pub(super) struct Query<'a> {
+    server: PrometheusServer,
+    headers: Vec<(HeaderName, Secret)>,
+    args: &'a PrometheusArgs,
+    flags: &'a ConnectionFlags,
+}
+
+impl<'a> Query<'a> {
+    /// Reads the flags, and the files that they name; none without `--prometheus`.
+    pub(super) fn read(
+        args: &'a PrometheusArgs,
+        flags: &'a ConnectionFlags,
+    ) -> Result<Option<Self>, Error> {
+        let Some(server) = &args.prometheus else { return Ok(None) };
+        let server = PrometheusServer::read(server)?;
+        let headers: Vec<_> =
+            args.headers.iter().map(|text| header(text)).collect::<Result<_, _>>()?;
+        if let PrometheusServer::Service { namespace, service } = &server {
+            let why = match () {
+                () if !headers.is_empty() => "--prometheus-header is only for an address",
+                () if args.authority.is_some() => "--prometheus-ca is only for an address",
+                () => "",
+            };
+            if !why.is_empty() {
+                return Err(Error::usage(format!("--prometheus {namespace}/{service}: {why}"))
+                    .hint("give its address: --prometheus URL"));
+            }
+        }
+        Ok(Some(Self { server, headers, args, flags }))
+    }
+
+    /// Asks for the load of an HPA, and of the metrics that only candidates have. Besides, what there is to
+    /// tell of another connection than `session`.
+    pub(super) async fn load(
+        self,
+        session: Option<&Session>,
+        snapshot: &Snapshot,
+        also: &[MetricSpec],
+        terminal: &Terminal,
+    ) -> Result<(Load, Vec<String>), Error> {
+        let Self { server, headers, args, flags } = self;
+        let env = Environment::of_process(false);
+        let authority = args.authority.as_deref();
+        let way = connect(&server, headers, authority, session, flags, &env)?;
+        let answered = ask(&way, args, snapshot, also, terminal).await;
+        let messages = match server {
+            PrometheusServer::Service { .. } => Vec::new(),
+            PrometheusServer::Url(_) => {
+                let warned =
+                    way.session().notices().iter().cloned().chain(way.session().warnings());
+                let warned = warned.map(|text| format!("Warning: {text}"));
+                warned.chain(way.session().notes(flags.verbosity)).collect()
+            }
+        };
+        match answered {
+            Ok(load) => Ok((load, messages)),
+            Err(e) => Err(Error { notes: messages, ..e }),
+        }
+    }
+}
+
+async fn ask(
+    way: &Prometheus,
+    args: &PrometheusArgs,
+    snapshot: &Snapshot,
+    also: &[MetricSpec],
+    terminal: &Terminal,
+) -> Result<Load, Error> {
+    let until = args.until.map_or(snapshot.now, |until| until.before(snapshot.now));
+    let grid = Grid::new(args.since.before(until), until, args.step)?;
+    let metrics = metrics(snapshot, also);
+    let stated = stated(&args.queries, snapshot, &metrics)?;
+    let wanted =
+        Wanted { hpa: &snapshot.hpa, metrics: &metrics, stated: &stated, replica_sets: &[] };
+    let end = grid.time(usize::try_from(grid.count).unwrap_or_default().saturating_sub(1));
+    let progress = Progress::default();
+    let line = || match progress.requests() {
+        (_, 0) => "asking Prometheus".to_owned(),
+        (done, all) => format!("asking Prometheus: {done} of {all} requests"),
+    };
+    let answered = async {
+        let scrapes = way.at_once("the time between scrapes", &wanted.scrapes(), end).await?;
+        let copies = way.at_once("copies of the HPA", &wanted.copies(), end).await?.number();
+        let mut sets = Vec::new();
+        if let Some(owned) = wanted.owned(grid.count * grid.step) {
+            let owned = way.at_once("the ReplicaSets of the target", &owned, end).await?;
+            let names =
+                owned.series.into_iter().filter_map(|mut own| own.labels.remove("replicaset"));
+            sets.extend(names);
+        }
+        sets.sort_unstable();
+        let wanted = Wanted { replica_sets: &sets, ..wanted.clone() };
+        let scrape = scrapes.number().and_then(interval);
+        let window = scrape.map_or(WINDOW, |scrape| 2 * scrape);
+        let answered = way.answers(wanted.questions(window, grid.step), grid, &progress).await?;
+        Ok::<_, Error>((answered, scrape, window, copies))
+    };
+    let (answered, scrape, window, copies) = shown(answered, line, terminal).await?;
+    let mut load = assemble(&wanted, grid, &answered, way.name())?;
+    let copies =
+        copies.filter(|copies| *copies > 1.0).map(|copies| LoadNote::Several(copies as usize));
+    load.notes.splice(
+        0..0,
+        [LoadNote::Sampled { step: grid.step, window, scrape }].into_iter().chain(copies),
+    );
+    Ok(load)
+}
+
+/// The metrics of the HPA, and those of candidates that are others; of those that are based on the same
+/// usage, the first.
+fn metrics(snapshot: &Snapshot, also: &[MetricSpec]) -> Vec<MetricSpec> {
+    let mut metrics: Vec<MetricSpec> = Vec::new();
+    for spec in snapshot.hpa.spec.metrics.iter().chain(also) {
+        let shares = |other: &MetricSpec| {
+            spec.is_resource()
+                && other.is_resource()
+                && spec.name() == other.name()
+                && spec.container().is_some() != other.container().is_some()
+        };
+        if metrics.iter().all(|other| other.label() != spec.label() && !shares(other)) {
+            metrics.push(spec.clone());
+        }
+    }
+    metrics
+}
+
+/// What the queries that were typed are for. The name ends at the first `=` before which there is one.
+fn stated(
+    queries: &[String],
+    snapshot: &Snapshot,
+    metrics: &[MetricSpec],
+) -> Result<Vec<(Purpose, String)>, Error> {
+    let mut hpa = snapshot.hpa.clone();
+    hpa.spec.metrics = metrics.to_vec();
+    let all = Snapshot::new(hpa, Scale::new(0, ""), snapshot.now);
+    let mut stated: Vec<(Purpose, String)> = Vec::new();
+    for text in queries {
+        let form = || Error::usage(format!("--query {text}: not of the form METRIC=PROMQL"));
+        let mut failed = None;
+        let ends = text.match_indices('=').map(|(at, _)| at);
+        let found = ends.take(MOST_ENDS).find_map(|at| {
+            let (name, query) = (&text[..at], text[at + 1..].trim());
+            let purpose = match name {
+                "replicas" => Ok(Purpose::Replicas),
+                "ready" => Ok(Purpose::Ready),
+                name => NamedMetric::read(name, "--query")
+                    .and_then(|named| named.place(&all))
+                    .map(Purpose::Metric),
+            };
+            match purpose {
+                Ok(purpose) => Some((purpose, query)),
+                Err(e) => {
+                    failed.get_or_insert(e);
+                    None
+                }
+            }
+        });
+        let (purpose, query) = found.ok_or_else(|| match failed {
+            Some(e) => Error { message: format!("--query {text}: {}", e.message), ..e },
+            None => form(),
+        })?;
+        if query.is_empty() {
+            return Err(form().hint("PROMQL is such as sum(rabbitmq_queue_messages)"));
+        }
+        if stated.iter().any(|(own, _)| *own == purpose) {
+            return Err(Error::usage(format!("--query {text}: there is another query for it")));
+        }
+        stated.push((purpose, query.to_owned()));
+    }
+    Ok(stated)
+}
+
+/// A name has no more `=` in it than a container and a selector bring along.
+const MOST_ENDS: usize = 16;
+
+/// A header whose value is in a file.
+fn header(text: &str) -> Result<(HeaderName, Secret), Error> {
+    // The value itself may have been typed, and must not be shown.
+    let form = || {
+        Error::usage("--prometheus-header: not of the form NAME=@FILE")
+            .hint("such as Authorization=@token; the value is in the file, not on the command line")
+    };
+    let (name, path) =
+        text.split_once("=@").filter(|(_, path)| !path.is_empty()).ok_or_else(form)?;
+    let name: HeaderName = name.parse().map_err(|_| form())?;
+    let (bytes, shown) = file::read_whole(path.as_ref())?;
+    let value = String::from_utf8(bytes).unwrap_or_default();
+    let value = value.trim();
+    let is_sendable = !value.is_empty() && value.bytes().all(|c| (b' '..0x7f).contains(&c));
+    if !is_sendable {
+        return Err(Error::usage(format!(
+            "--prometheus-header {name}=@{shown}: not one line of text"
+        )));
+    }
+    let is_bare = name == header::AUTHORIZATION && !value.contains(' ');
+    let value = if is_bare { format!("Bearer {value}") } else { value.to_owned() };
+    Ok((name, Secret::new(value)))
+}

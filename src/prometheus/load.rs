@@ -1,0 +1,555 @@
+//! Answers put together: one table with a column for each metric, the replicas and the pods that were ready as
+//! they were recorded, and marks where something changed beside the load. What was not recorded is missing in
+//! it, and what looks odd is noted.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+
+use super::answer::{Answer, Series};
+use super::grid::Grid;
+use super::queries::{Purpose, Question, Wanted, title};
+use crate::apimachinery::go::GoDuration;
+use crate::error::Error;
+use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::load::{Load, LoadNote, LoadPart, LoadQuery};
+
+/// A question with its answer.
+#[derive(Debug, Clone)]
+pub struct Answered {
+    /// The question.
+    pub question: Question,
+    /// The times that it was asked for.
+    pub grid: Grid,
+    /// The answer.
+    pub answer: Answer,
+}
+
+/// How long something has to last to be marked again, in seconds. The check leaves out at least so much after a
+/// mark, as the controller's CPU initialization period is that long.
+const AGAIN: i64 = 300;
+
+/// A share of periods from which on a limit is worth mentioning.
+const THROTTLED: f64 = 0.01;
+
+/// Requests that differ by less are the same.
+const SAME: f64 = 0.01;
+
+/// The values of a series at the times of a grid.
+type Column = Vec<Option<f64>>;
+
+/// Puts a load together. `source` is where the answers are from.
+///
+/// # Errors
+///
+/// A metric has no samples, or several series, or values that no metric can have.
+pub fn assemble(
+    wanted: &Wanted<'_>,
+    grid: Grid,
+    answered: &[Answered],
+    source: &str,
+) -> Result<Load, Error> {
+    let mut load = Load { source: source.to_owned(), ..Load::default() };
+    for Answered { question, answer, .. } in answered {
+        let Question { of, query, .. } = question;
+        load.queries.push(LoadQuery { of: of.clone(), query: query.clone() });
+        for warning in &answer.warnings {
+            let note = LoadNote::Warning(warning.clone());
+            if !load.notes.contains(&note) {
+                load.notes.push(note);
+            }
+        }
+    }
+    let of = |purpose| answered.iter().find(|own| own.question.purpose == purpose);
+    let column = |purpose| of(purpose).map_or(Ok(Vec::new()), |own| single(own, grid));
+    let mut cells: Vec<Vec<Option<String>>> = Vec::new();
+    for (place, spec) in wanted.metrics.iter().enumerate() {
+        let Some(own) = of(Purpose::Metric(place)) else { continue };
+        load.columns.push(title(spec));
+        let values = single(own, grid)?;
+        if values.iter().all(Option::is_none) {
+            return Err(no_samples(own, grid));
+        }
+        let cell = |(place, value): (usize, &Option<f64>)| match value {
+            None => Ok(None),
+            Some(value) => amount(spec, *value).map(Some).map_err(|why| {
+                let (of, time) = (&own.question.of, grid.time(place));
+                Error::failed(format!("the query for {of} gives {value} at {time}: {why}"))
+            }),
+        };
+        cells.push(values.iter().enumerate().map(cell).collect::<Result<_, _>>()?);
+    }
+    let has = |row: usize| cells.iter().any(|column| column[row].is_some());
+    let rows: Vec<usize> = (0..usize::try_from(grid.count).unwrap_or_default()).collect();
+    let (Some(&first), Some(&last)) =
+        (rows.iter().find(|row| has(**row)), rows.iter().rfind(|row| has(**row)))
+    else {
+        return Err(Error::usage("there is no metric to ask Prometheus for")
+            .hint("name a query with --query METRIC=PROMQL"));
+    };
+    // A moment at either end is the scrapes' that did not fall on it.
+    let later = |rows: usize| rows as i64 * grid.step > AGAIN;
+    if later(first) {
+        load.notes.push(LoadNote::Begins(grid.time(first)));
+    }
+    if later(rows.len() - 1 - last) {
+        load.notes.push(LoadNote::Ends(grid.time(last)));
+    }
+    let (replicas, ready) = (column(Purpose::Replicas)?, column(Purpose::Ready)?);
+    for (part, values) in [(LoadPart::Replicas, &replicas), (LoadPart::Ready, &ready)] {
+        if values.iter().all(Option::is_none) {
+            load.notes.push(LoadNote::NotRecorded(part));
+        }
+    }
+    let mut marks = Marks { step: grid.step, texts: BTreeMap::new() };
+    marks.last(&column(Purpose::Outdated)?, |_| "rollout".to_owned());
+    marks.last(&column(Purpose::Restarts)?, |count| match count {
+        count if count < 1.5 => "1 restart".to_owned(),
+        count => format!("{count} restarts"),
+    });
+    marks.rises(&column(Purpose::Template)?, "rollout");
+    marks.by_hand(&replicas, &column(Purpose::Desired)?);
+    let mut fields = vec![
+        ("minReplicas".to_owned(), column(Purpose::MinReplicas)?),
+        ("maxReplicas".to_owned(), column(Purpose::MaxReplicas)?),
+    ];
+    if let Some(own) = of(Purpose::Targets) {
+        for series in &own.answer.series {
+            let name = series.labels.get("metric_name").map_or("", String::as_str);
+            fields.push((format!("target of {name}"), values(series, own, grid)?));
+        }
+    }
+    for (field, values) in &fields {
+        load.notes.extend(marks.changes(field, values, grid));
+    }
+    if let Some(own) = of(Purpose::Started)
+        && let Some((pods, took)) = started(&own.answer)
+    {
+        load.ready_after = Some(GoDuration(took));
+        load.notes.push(LoadNote::Started { pods, took: GoDuration(took) });
+    }
+    for (place, spec) in wanted.metrics.iter().enumerate() {
+        let Some(own) = of(Purpose::Requests(place)) else { continue };
+        load.notes.extend(requests(spec, &single(own, own.grid)?));
+    }
+    if let Some(own) = of(Purpose::Throttled) {
+        let shares: Vec<f64> = single(own, own.grid)?.into_iter().flatten().collect();
+        let mean = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
+        load.notes.extend((mean >= THROTTLED).then_some(LoadNote::Throttled(mean)));
+    }
+    load.columns.insert(0, "time".to_owned());
+    let has_marks = marks.texts.range(first..=last).next().is_some();
+    let counts = [("replicas", replicas), ("ready", ready)];
+    let counts = counts.into_iter().filter(|(_, values)| values.iter().any(Option::is_some));
+    let (names, counts): (Vec<&str>, Vec<Column>) = counts.unzip();
+    load.columns.extend(names.into_iter().map(str::to_owned));
+    load.columns.extend(has_marks.then(|| "spec".to_owned()));
+    let text = |text: String| text.into_boxed_str();
+    load.rows = (first..=last)
+        .map(|row| {
+            let mut cell = vec![text(grid.time(row).to_string())];
+            let missing = || "missing".to_owned();
+            cell.extend(
+                cells.iter_mut().map(|column| text(column[row].take().unwrap_or_else(missing))),
+            );
+            cell.extend(
+                counts
+                    .iter()
+                    .map(|values| text(values[row].map_or_else(String::new, |n| n.to_string()))),
+            );
+            cell.extend(has_marks.then(|| text(marks.texts.remove(&row).unwrap_or_default())));
+            cell
+        })
+        .collect();
+    Ok(load)
+}
+
+/// There are no samples of a metric.
+fn no_samples(own: &Answered, grid: Grid) -> Error {
+    let (start, end) =
+        (grid.time(0), grid.time(usize::MAX).min(grid.time(grid.count as usize - 1)));
+    Error::failed(format!(
+        "Prometheus has no samples of {} between {start} and {end}",
+        own.question.of
+    ))
+    .hint(
+        "-v 1 prints the queries; they need cAdvisor and kube-state-metrics, see docs/prometheus.md; \
+         --query METRIC=PROMQL replaces one",
+    )
+}
+
+/// The values of the one series of an answer; all missing where there is none.
+fn single(own: &Answered, grid: Grid) -> Result<Column, Error> {
+    match &own.answer.series[..] {
+        [] => Ok(vec![None; usize::try_from(grid.count).unwrap_or_default()]),
+        [series] => values(series, own, grid),
+        more => Err(Error::failed(format!(
+            "the query for {} gives {} series, not one",
+            own.question.of,
+            more.len()
+        ))
+        .hint("aggregate them, as with sum(...)")),
+    }
+}
+
+fn values(series: &Series, own: &Answered, grid: Grid) -> Result<Column, Error> {
+    let mut values = vec![None; usize::try_from(grid.count).unwrap_or_default()];
+    for (millis, value) in &series.points {
+        let place = grid.place(*millis).ok_or_else(|| {
+            Error::failed(format!(
+                "Prometheus answers the query for {} with samples at other times than were asked for",
+                own.question.of
+            ))
+        })?;
+        values[place] = Some(*value);
+    }
+    Ok(values)
+}
+
+/// A value as a metrics API would say it: in billionths of a unit, and then up to the next thousandth. What a
+/// sum of floats adds behind these is noise.
+fn amount(spec: &MetricSpec, value: f64) -> Result<String, &'static str> {
+    let billionths = (value * 1e9).round();
+    if billionths < 0.0 {
+        return Err("it is negative");
+    }
+    // Up to where a float holds every whole number, it is exact.
+    let milli = match billionths < 9e15 {
+        true => (billionths as i64 + 999_999) / 1_000_000,
+        false if value * 1e3 < 9e18 => (value * 1e3).ceil() as i64,
+        false => return Err("it is larger than any metric can be"),
+    };
+    Ok(written(spec, milli))
+}
+
+/// An amount with a unit that leaves no doubt.
+fn written(spec: &MetricSpec, milli: i64) -> String {
+    const KI: i64 = 1024 * 1000;
+    let is_bytes = spec.is_resource() && spec.name() == "memory";
+    match milli {
+        0 => "0".to_owned(),
+        _ if is_bytes && milli % KI == 0 => format!("{}Ki", milli / KI),
+        _ if is_bytes => {
+            let text = format!("{}.{:06}", milli / 1_000_000, milli % 1_000_000);
+            format!("{}k", text.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ if !spec.is_resource() && milli % 1000 == 0 => (milli / 1000).to_string(),
+        _ => format!("{milli}m"),
+    }
+}
+
+/// What changed beside the load, by row.
+struct Marks {
+    step: i64,
+    texts: BTreeMap<usize, String>,
+}
+
+impl Marks {
+    fn add(&mut self, row: usize, text: &str) {
+        let own = self.texts.entry(row).or_default();
+        if own.split("; ").all(|other| other != text) {
+            let separator = if own.is_empty() { "" } else { "; " };
+            *own += separator;
+            *own += text;
+        }
+    }
+
+    /// Marks where something begins, and again for as long as it lasts.
+    fn last(&mut self, values: &[Option<f64>], text: impl Fn(f64) -> String) {
+        let mut since = None;
+        for (row, value) in values.iter().enumerate() {
+            let Some(value) = value.filter(|value| *value > 0.0) else {
+                since = None;
+                continue;
+            };
+            let is_new = since.is_none_or(|since| (row - since) as i64 * self.step >= AGAIN);
+            if is_new {
+                self.add(row, &text(value));
+                since = Some(row);
+            }
+        }
+    }
+
+    /// Marks where a value is more than the one before.
+    fn rises(&mut self, values: &[Option<f64>], text: &str) {
+        for (row, before, value) in pairs(values) {
+            if value > before {
+                self.add(row, text);
+            }
+        }
+    }
+
+    /// Marks where the replicas became others than the HPA desired. If it desires them one sample later, it
+    /// was scraped between two of its writes.
+    fn by_hand(&mut self, replicas: &[Option<f64>], desired: &[Option<f64>]) {
+        let differs = |row: usize| {
+            let (own, other) = (replicas.get(row).copied()??, desired.get(row).copied()??);
+            (own != other).then_some(own)
+        };
+        for row in 1..replicas.len() {
+            let Some(count) = differs(row).filter(|_| differs(row - 1).is_none()) else { continue };
+            let adopts = desired.get(row + 1).copied().flatten() == Some(count);
+            if !adopts && replicas[row - 1].is_some_and(|before| before != count) {
+                self.add(row, &format!("{count} replicas by hand"));
+            }
+        }
+    }
+
+    /// Marks where a field of the HPA changed, and gives what it was before the last change.
+    fn changes(&mut self, field: &str, values: &[Option<f64>], grid: Grid) -> Option<LoadNote> {
+        let mut last = None;
+        for (row, before, value) in pairs(values).into_iter().filter(|(_, one, other)| one != other)
+        {
+            self.add(row, &format!("{field} from {before} to {value}"));
+            last = Some((row, before));
+        }
+        let (row, before) = last?;
+        let (field, from) = (field.to_owned(), before.to_string());
+        Some(LoadNote::SpecChanged { field, from, until: grid.time(row) })
+    }
+}
+
+/// The values that are known, each with its row and the one before.
+fn pairs(values: &[Option<f64>]) -> Vec<(usize, f64, f64)> {
+    let known = values.iter().enumerate().filter_map(|(row, value)| Some((row, (*value)?)));
+    let known: Vec<(usize, f64)> = known.collect();
+    known.windows(2).map(|pair| (pair[1].0, pair[0].1, pair[1].1)).collect()
+}
+
+/// Of how many new pods it is known when they became ready, and the median of how long that took.
+fn started(answer: &Answer) -> Option<(usize, SignedDuration)> {
+    let least = |series: &Series| {
+        let times = series.points.iter().map(|(_, value)| *value);
+        // One that lost its readiness again shows the last time.
+        times.min_by(f64::total_cmp).filter(|value| (0.0..1e6).contains(value))
+    };
+    let mut times: Vec<f64> = answer.series.iter().filter_map(least).collect();
+    times.sort_unstable_by(f64::total_cmp);
+    let median = times.get(times.len() / 2)?;
+    Some((times.len(), SignedDuration::from_millis((median * 1e3) as i64)))
+}
+
+/// What to say of requests that were not always the same.
+fn requests(spec: &MetricSpec, values: &[Option<f64>]) -> Option<LoadNote> {
+    let known: Vec<f64> = values.iter().copied().flatten().collect();
+    let last = *known.last()?;
+    let least = known.iter().copied().min_by(f64::total_cmp)?;
+    let most = known.iter().copied().max_by(f64::total_cmp)?;
+    let apart = |value: f64| (value - last).abs() > SAME * last;
+    let text = |value: f64| amount(spec, value).ok();
+    let metric = spec.label();
+    (apart(least) || apart(most)).then_some(())?;
+    Some(LoadNote::Requests { metric, least: text(least)?, most: text(most)?, last: text(last)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::{SignedDuration, Timestamp};
+    use serde_json::json;
+
+    use super::{Answered, assemble};
+    use crate::build;
+    use crate::prometheus::answer::{Answer, Series};
+    use crate::prometheus::grid::Grid;
+    use crate::prometheus::queries::{Purpose, Question, SLOW, Wanted};
+    use crate::snapshot::hpa::Hpa;
+    use crate::snapshot::load::{Load, LoadNote, LoadPart};
+
+    const START: &str = "2026-11-21T06:00:00Z";
+    const NAN: f64 = f64::NAN;
+
+    fn grid(count: i64) -> Grid {
+        let start: Timestamp = START.parse().unwrap();
+        let end = start + SignedDuration::from_secs(30 * (count - 1));
+        Grid::new(start, end, SignedDuration::from_secs(30)).unwrap()
+    }
+
+    /// An answer with a series for each list of values, none where it is no number.
+    fn answered(purpose: Purpose, grid: Grid, all: &[&[f64]]) -> Answered {
+        let question = Question { purpose, of: format!("{purpose:?}"), query: "q".to_owned() };
+        let series = all.iter().map(|values| {
+            let points = values.iter().enumerate().filter(|(_, value)| value.is_finite());
+            let time = |place: usize| grid.time(place).as_millisecond();
+            Series {
+                points: points.map(|(at, value)| (time(at), *value)).collect(),
+                ..Series::default()
+            }
+        });
+        Answered {
+            question,
+            grid,
+            answer: Answer { series: series.collect(), warnings: Vec::new() },
+        }
+    }
+
+    fn hpa(metric: &serde_json::Value) -> Hpa {
+        Hpa::of(&json!({"maxReplicas": 9, "metrics": [metric]}), json!({}))
+    }
+
+    fn load(hpa: &Hpa, count: i64, answers: &[(Purpose, &[&[f64]])]) -> Result<Load, String> {
+        let all = answers.iter().map(|(purpose, values)| {
+            let is_slow = matches!(purpose, Purpose::Requests(_) | Purpose::Started);
+            let grid = if is_slow { grid(count).every(SLOW) } else { grid(count) };
+            answered(*purpose, grid, values)
+        });
+        let all: Vec<Answered> = all.collect();
+        let metrics = &hpa.spec.metrics;
+        let wanted = Wanted { hpa, metrics, stated: &[], replica_sets: &[] };
+        assemble(&wanted, grid(count), &all, "a server").map_err(|e| e.message)
+    }
+
+    fn rows(load: &Load) -> Vec<String> {
+        let row =
+            |row: &Vec<Box<str>>| row[1..].iter().map(|cell| &**cell).collect::<Vec<_>>().join(",");
+        load.rows.iter().map(row).collect()
+    }
+
+    fn cpu() -> Hpa {
+        hpa(&build::resource("cpu", &build::utilization(50)))
+    }
+
+    #[test]
+    fn what_was_not_recorded_is_missing_and_the_ends_are_cut() {
+        let values: &[f64] = &[NAN, 0.25, 0.2500000000001, NAN, 0.0, 1.0001, NAN];
+        let ready: &[f64] = &[1.0, 2.0, NAN, 2.0, 3.0, 3.0, 3.0];
+        let load = load(&cpu(), 7, &[(Purpose::Metric(0), &[values]), (Purpose::Ready, &[ready])])
+            .unwrap();
+        assert_eq!(load.columns, ["time", "cpu", "ready"]);
+        assert_eq!(&*load.rows[0][0], "2026-11-21T06:00:30Z");
+        // A float's noise is none of the load, and parts of a thousandth count as a whole one.
+        assert_eq!(rows(&load), ["250m,2", "250m,", "missing,2", "0,3", "1001m,3"]);
+        assert_eq!(load.notes, [LoadNote::NotRecorded(LoadPart::Replicas)]);
+    }
+
+    #[test]
+    fn units_leave_no_doubt() {
+        for (metric, value, want) in [
+            (build::resource("memory", &build::utilization(50)), 1024.0 * 1024.0, "1024Ki"),
+            (build::resource("memory", &build::utilization(50)), 1_234_567.0, "1234.567k"),
+            (build::resource("cpu", &build::utilization(50)), 2.0, "2000m"),
+            (
+                json!({"type": "External", "external": {"metric": {"name": "q"},
+                    "target": {"type": "Value", "value": "1"}}}),
+                30.0,
+                "30",
+            ),
+        ] {
+            let load = load(&hpa(&metric), 2, &[(Purpose::Metric(0), &[&[value, value]])]).unwrap();
+            assert_eq!(&*load.rows[0][1], want);
+        }
+    }
+
+    #[test]
+    fn what_no_metric_can_be_is_an_error() {
+        for (values, part) in [
+            (&[&[-1.0, 1.0][..]][..], "it is negative"),
+            (&[&[1e300, 1.0]], "larger than any metric can be"),
+            (&[&[1.0, 1.0], &[1.0, 1.0]], "gives 2 series, not one"),
+            (&[], "no samples of"),
+            (&[&[NAN, NAN]], "no samples of"),
+        ] {
+            let e = load(&cpu(), 2, &[(Purpose::Metric(0), values)]).unwrap_err();
+            assert!(e.contains(part), "{e}");
+        }
+        let e = load(&cpu(), 2, &[]).unwrap_err();
+        assert!(e.contains("there is no metric to ask"), "{e}");
+        let mut odd = answered(Purpose::Metric(0), grid(2), &[&[1.0, 1.0]]);
+        odd.answer.series[0].points[0].0 += 1;
+        let hpa = cpu();
+        let metrics = &hpa.spec.metrics;
+        let wanted = Wanted { hpa: &hpa, metrics, stated: &[], replica_sets: &[] };
+        let e = assemble(&wanted, grid(2), &[odd], "a server").unwrap_err();
+        assert!(e.message.contains("at other times than were asked for"), "{e}");
+    }
+
+    /// The marks, by row.
+    fn marks(count: i64, answers: &[(Purpose, &[&[f64]])]) -> Vec<(usize, String)> {
+        let cpu_values = vec![1.0; count as usize];
+        let all: &[&[f64]] = &[&cpu_values];
+        let answers: Vec<_> =
+            [(Purpose::Metric(0), all)].into_iter().chain(answers.iter().copied()).collect();
+        let load = load(&cpu(), count, &answers).unwrap();
+        let last = load.columns.iter().position(|title| title == "spec");
+        let Some(last) = last else { return Vec::new() };
+        let marked = load.rows.iter().enumerate().filter(|(_, row)| !row[last].is_empty());
+        marked.map(|(at, row)| (at, row[last].to_string())).collect()
+    }
+
+    #[test]
+    fn what_changed_beside_the_load_is_marked() {
+        let mark = |at, text: &str| (at, text.to_owned());
+        // A rollout of six minutes is marked again after five.
+        let mut outdated = vec![0.0; 20];
+        outdated[3..15].fill(2.0);
+        assert_eq!(
+            marks(20, &[(Purpose::Outdated, &[&outdated])]),
+            [mark(3, "rollout"), mark(13, "rollout")]
+        );
+        let created: &[f64] = &[10.0, 10.0, NAN, 99.0, 99.0];
+        assert_eq!(marks(5, &[(Purpose::Template, &[created])]), [mark(3, "rollout")]);
+        let both: &[f64] = &[0.0, 0.0, 0.0, 1.0, 0.0];
+        let twice = marks(5, &[(Purpose::Template, &[created]), (Purpose::Outdated, &[both])]);
+        assert_eq!(twice, [mark(3, "rollout")]);
+        let restarts: &[f64] = &[0.0, 1.0, 2.0, 0.0, 3.0];
+        let restarted = marks(5, &[(Purpose::Restarts, &[restarts])]);
+        assert_eq!(restarted, [mark(1, "1 restart"), mark(4, "3 restarts")]);
+        let max: &[f64] = &[10.0, 10.0, 20.0, NAN, 20.0];
+        assert_eq!(
+            marks(5, &[(Purpose::MaxReplicas, &[max])]),
+            [mark(2, "maxReplicas from 10 to 20")]
+        );
+    }
+
+    #[test]
+    fn a_hand_at_the_replicas_is_told_from_a_scrape_between_two_writes() {
+        let replicas: &[f64] = &[2.0, 2.0, 4.0, 4.0, 7.0, 4.0, 4.0];
+        // The HPA goes to 4 itself, and back to it after someone wrote 7.
+        let desired: &[f64] = &[2.0, 2.0, 2.0, 4.0, 4.0, 4.0, 4.0];
+        let found = marks(7, &[(Purpose::Replicas, &[replicas]), (Purpose::Desired, &[desired])]);
+        assert_eq!(found, [(4, "7 replicas by hand".to_owned())]);
+        let found = marks(7, &[(Purpose::Replicas, &[desired]), (Purpose::Desired, &[desired])]);
+        assert_eq!(found, []);
+    }
+
+    #[test]
+    fn what_looks_odd_is_noted() {
+        let values = vec![1.0; 101];
+        let all: &[&[f64]] = &[&values];
+        let requests: &[f64] = &[0.2, 0.2, 0.4, 0.4, 0.4, 0.4];
+        let started: &[&[f64]] = &[&[NAN, 30.0, 12.0], &[10.0], &[14.0]];
+        let max: Vec<f64> = (0..101).map(|at| if at < 50 { 10.0 } else { 20.0 }).collect();
+        let load = load(
+            &cpu(),
+            101,
+            &[
+                (Purpose::Metric(0), all),
+                (Purpose::Replicas, all),
+                (Purpose::Ready, all),
+                (Purpose::Requests(0), &[requests]),
+                (Purpose::Started, started),
+                (Purpose::MaxReplicas, &[&max]),
+            ],
+        )
+        .unwrap();
+        let text = |text: &str| text.to_owned();
+        let took = crate::apimachinery::go::GoDuration(SignedDuration::from_secs(12));
+        assert_eq!(load.ready_after, Some(took));
+        assert_eq!(
+            load.notes,
+            [
+                LoadNote::SpecChanged {
+                    field: text("maxReplicas"),
+                    from: text("10"),
+                    until: grid(101).time(50),
+                },
+                LoadNote::Started { pods: 3, took },
+                LoadNote::Requests {
+                    metric: text("cpu"),
+                    least: text("200m"),
+                    most: text("400m"),
+                    last: text("400m"),
+                },
+            ]
+        );
+    }
+}

@@ -1,0 +1,566 @@
+//! What is asked, in PromQL: the usage of the target's pods, what the cluster did, and what sharpens both. Pods
+//! are found by their owners, as kube-state-metrics has them, and not by their labels; names of series are
+//! those of kube-state-metrics and cAdvisor.
+
+use std::fmt::Write;
+
+use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSource, MetricSpec};
+
+/// How many samples lie between two of what changes slowly.
+pub const SLOW: i64 = 20;
+
+/// Where the rate of a counter is taken over, if no scrapes were found to measure: a minute.
+pub const WINDOW: i64 = 60;
+
+/// How much of the name of a workload the names of its pods certainly begin with.
+const MOST_OF_NAME: usize = 40;
+
+/// What the answer to a question is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// A metric, by its place.
+    Metric(usize),
+    /// The replicas that the target asked for.
+    Replicas,
+    /// The pods that were ready.
+    Ready,
+    /// What the HPA desired.
+    Desired,
+    /// `minReplicas` of the HPA.
+    MinReplicas,
+    /// `maxReplicas` of the HPA.
+    MaxReplicas,
+    /// The targets of the HPA's metrics.
+    Targets,
+    /// How many pods are of an earlier template.
+    Outdated,
+    /// When the newest ReplicaSet was created.
+    Template,
+    /// How many containers started again.
+    Restarts,
+    /// How long pods took to become ready, of those that are new.
+    Started,
+    /// What a pod requests for a metric, by its place, on average.
+    Requests(usize),
+    /// The share of the periods in which a limit held containers back.
+    Throttled,
+}
+
+/// A question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// What for.
+    pub purpose: Purpose,
+    /// The same for people: the column, or what follows from it.
+    pub of: String,
+    /// In PromQL.
+    pub query: String,
+}
+
+impl Question {
+    /// Whether one answer for many samples is enough.
+    pub fn is_slow(&self) -> bool {
+        matches!(self.purpose, Purpose::Started | Purpose::Requests(_) | Purpose::Throttled)
+    }
+}
+
+/// What a load is wanted of.
+#[derive(Debug, Clone)]
+pub struct Wanted<'a> {
+    /// The HPA.
+    pub hpa: &'a Hpa,
+    /// Its metrics, and those of candidates.
+    pub metrics: &'a [MetricSpec],
+    /// Queries that go before our own.
+    pub stated: &'a [(Purpose, String)],
+    /// The ReplicaSets that the target has had. A join with their owners at every time would take the server
+    /// most of its work.
+    pub replica_sets: &'a [String],
+}
+
+/// How a column for a metric is headed, so that it is found in the spec again.
+pub fn title(spec: &MetricSpec) -> String {
+    match (spec.container(), &*spec.selector()) {
+        (Some(container), _) => format!("{container}={}", spec.name()),
+        (None, "") => spec.name().to_owned(),
+        (None, selector) => format!("{}{{{selector}}}", spec.name()),
+    }
+}
+
+impl Wanted<'_> {
+    /// The number of scrapes in an hour, of the container that has the most.
+    pub fn scrapes(&self) -> String {
+        let cpu = self.containers("container_cpu_usage_seconds_total", None);
+        format!("max(count_over_time({cpu}[1h]))")
+    }
+
+    /// How many series there are of the HPA, of which there should be one.
+    pub fn copies(&self) -> String {
+        format!("count({})", self.of_hpa("kube_horizontalpodautoscaler_spec_max_replicas"))
+    }
+
+    /// The ReplicaSets that the target has had for so many seconds, by the label `replicaset`; none where its
+    /// pods belong to it directly.
+    pub fn owned(&self, seconds: i64) -> Option<String> {
+        let target = &self.hpa.spec.scale_target_ref;
+        matches!(workload(target), Workload::Deployment | Workload::Other).then(|| {
+            let labels = [
+                ("namespace", &*self.hpa.namespace),
+                ("owner_kind", &target.kind),
+                ("owner_name", &target.name),
+            ];
+            let sets = selector("kube_replicaset_owner", &labels);
+            format!("max by (replicaset) (present_over_time({sets}[{seconds}s]))")
+        })
+    }
+
+    /// Everything that is asked for, with rates over so many seconds, and samples so many apart.
+    pub fn questions(&self, window: i64, step: i64) -> Vec<Question> {
+        let mut all: Vec<Question> = Vec::new();
+        let mut ask = |purpose, of: &str, query: String| {
+            let stated = self.stated.iter().find(|(own, _)| *own == purpose);
+            let query = stated.map_or(query, |(_, stated)| stated.clone());
+            all.push(Question { purpose, of: of.to_owned(), query });
+        };
+        for (place, spec) in self.metrics.iter().enumerate() {
+            let purpose = Purpose::Metric(place);
+            let is_stated = self.stated.iter().any(|(own, _)| *own == purpose);
+            let query = self.usage(spec, window);
+            if is_stated || query.is_some() {
+                ask(purpose, &title(spec), query.unwrap_or_default());
+            }
+        }
+        let Self { hpa, .. } = self;
+        let (replicas, ready) = self.record(window);
+        ask(Purpose::Replicas, "replicas", replicas);
+        ask(Purpose::Ready, "ready", ready);
+        let hpa_series = |name: &str| {
+            fresh(&self.of_hpa(&format!("kube_horizontalpodautoscaler_{name}")), window)
+        };
+        ask(
+            Purpose::Desired,
+            "spec: replicas by hand",
+            format!("max({})", hpa_series("status_desired_replicas")),
+        );
+        ask(
+            Purpose::MinReplicas,
+            "spec: minReplicas",
+            format!("max({})", hpa_series("spec_min_replicas")),
+        );
+        ask(
+            Purpose::MaxReplicas,
+            "spec: maxReplicas",
+            format!("max({})", hpa_series("spec_max_replicas")),
+        );
+        ask(
+            Purpose::Targets,
+            "spec: targets",
+            format!(
+                "max by (metric_name, metric_target_type) ({})",
+                hpa_series("spec_target_metric")
+            ),
+        );
+        let target = &hpa.spec.scale_target_ref;
+        if let Some((total, updated)) = match workload(target) {
+            Workload::Deployment => {
+                Some(("kube_deployment_status_replicas", "kube_deployment_status_replicas_updated"))
+            }
+            Workload::StatefulSet => Some((
+                "kube_statefulset_status_replicas",
+                "kube_statefulset_status_replicas_updated",
+            )),
+            _ => None,
+        } {
+            let query =
+                format!("max({}) - max({})", self.of_target(total), self.of_target(updated));
+            ask(Purpose::Outdated, "spec: rollouts", query);
+        }
+        if matches!(workload(target), Workload::Deployment) {
+            let created = selector("kube_replicaset_created", &[("namespace", &hpa.namespace)]);
+            let created = with(created, "replicaset", &self.replica_sets());
+            ask(Purpose::Template, "spec: new templates", format!("max({created})"));
+        }
+        let restarts = self.of_pods("kube_pod_container_status_restarts_total", &[]);
+        let span = window.max(step);
+        let pods = self.pods();
+        let query = format!("sum(changes({restarts}[{span}s]) and on (namespace, pod) {pods})");
+        ask(Purpose::Restarts, "spec: restarts", query);
+        let ready = self.of_pods("kube_pod_status_ready_time", &[]);
+        let created = self.of_pods("kube_pod_created", &[]);
+        let recently = 2 * SLOW * step;
+        let query = format!(
+            "min by (namespace, pod) ({ready}) - on (namespace, pod) (max by (namespace, pod) \
+             ({created}) > time() - {recently}) and on (namespace, pod) {pods}"
+        );
+        ask(Purpose::Started, "how long pods take to become ready", query);
+        for (place, spec) in self.metrics.iter().enumerate() {
+            let is_share = spec.is_resource()
+                && spec.target().is_some_and(|target| target.average_utilization.is_some());
+            if is_share {
+                let of_container = spec.container().map(|name| ("container", name));
+                let labels: Vec<(&str, &str)> =
+                    [("resource", spec.name())].into_iter().chain(of_container).collect();
+                let requests = self.of_pods("kube_pod_container_resource_requests", &labels);
+                let requests = self.total(&requests);
+                let query = format!("{requests} / count(count by (namespace, pod) ({pods}))");
+                ask(Purpose::Requests(place), &format!("requests: {}", title(spec)), query);
+            }
+        }
+        if self.metrics.iter().any(|spec| spec.is_resource() && spec.name() == "cpu") {
+            let periods = |name: &str| {
+                self.total(&format!("rate({}[{window}s])", self.containers(name, None)))
+            };
+            let throttled = periods("container_cpu_cfs_throttled_periods_total");
+            let query = format!("{throttled} / {}", periods("container_cpu_cfs_periods_total"));
+            ask(Purpose::Throttled, "throttling", query);
+        }
+        all
+    }
+
+    /// What the pods use together; none for what neither cAdvisor nor kube-state-metrics knows.
+    fn usage(&self, spec: &MetricSpec, window: i64) -> Option<String> {
+        let container = match spec.source() {
+            MetricSource::Resource(_) => None,
+            MetricSource::ContainerResource(source) => Some(&*source.container),
+            _ => return None,
+        };
+        let each = match spec.name() {
+            "cpu" => {
+                let seconds = self.containers("container_cpu_usage_seconds_total", container);
+                format!("rate({seconds}[{window}s])")
+            }
+            "memory" => {
+                fresh(&self.containers("container_memory_working_set_bytes", container), window)
+            }
+            _ => return None,
+        };
+        Some(self.total(&each))
+    }
+
+    /// The sum over the containers of the target's pods. What two servers scrape counts once.
+    fn total(&self, each: &str) -> String {
+        let pods = self.pods();
+        format!("sum(max by (namespace, pod, container) ({each}) and on (namespace, pod) {pods})")
+    }
+
+    /// The replicas that the target asked for, and the pods that were ready.
+    fn record(&self, window: i64) -> (String, String) {
+        let (replicas, ready) = match workload(&self.hpa.spec.scale_target_ref) {
+            Workload::Deployment => {
+                ("kube_deployment_spec_replicas", "kube_deployment_status_replicas_ready")
+            }
+            Workload::StatefulSet => {
+                ("kube_statefulset_replicas", "kube_statefulset_status_replicas_ready")
+            }
+            Workload::ReplicaSet => {
+                ("kube_replicaset_spec_replicas", "kube_replicaset_status_ready_replicas")
+            }
+            Workload::ReplicationController => (
+                "kube_replicationcontroller_spec_replicas",
+                "kube_replicationcontroller_status_ready_replicas",
+            ),
+            Workload::Other => {
+                let desired = self.of_hpa("kube_horizontalpodautoscaler_status_desired_replicas");
+                let ready = self.of_pods("kube_pod_status_ready", &[("condition", "true")]);
+                let (ready, pods) = (fresh(&ready, window), self.pods());
+                return (
+                    format!("max({})", fresh(&desired, window)),
+                    format!(
+                        "sum(max by (namespace, pod) ({ready}) and on (namespace, pod) {pods})"
+                    ),
+                );
+            }
+        };
+        let latest = |name| format!("max({})", fresh(&self.of_target(name), window));
+        (latest(replicas), latest(ready))
+    }
+
+    /// Series about the HPA.
+    fn of_hpa(&self, name: &str) -> String {
+        let Hpa { namespace, name: hpa, .. } = self.hpa;
+        selector(name, &[("namespace", namespace), ("horizontalpodautoscaler", hpa)])
+    }
+
+    /// Series about a target of a built-in kind.
+    fn of_target(&self, name: &str) -> String {
+        let target = &self.hpa.spec.scale_target_ref;
+        let label = target.kind.to_lowercase();
+        selector(name, &[("namespace", &self.hpa.namespace), (&label, &target.name)])
+    }
+
+    /// Series about pods whose names begin as those of the target's do. Which of them are the target's, only
+    /// their owners say.
+    fn of_pods(&self, name: &str, labels: &[(&str, &str)]) -> String {
+        let mut all = vec![("namespace", &*self.hpa.namespace)];
+        all.extend_from_slice(labels);
+        let text = selector(name, &all);
+        let target = &self.hpa.spec.scale_target_ref;
+        if matches!(workload(target), Workload::Other) {
+            return text;
+        }
+        // A long name is cut off in those of its pods.
+        let pattern = match target.name.char_indices().nth(MOST_OF_NAME) {
+            Some((end, _)) => format!("{}.*", literal(&target.name[..end])),
+            None => format!("{}-.*", literal(&target.name)),
+        };
+        with(text, "pod", &pattern)
+    }
+
+    /// Series of containers. The sums over pods and the container that holds the network are none.
+    fn containers(&self, name: &str, container: Option<&str>) -> String {
+        match container {
+            Some(container) => self.of_pods(name, &[("container", container)]),
+            None => and(self.of_pods(name, &[]), r#"container!="",container!="POD""#),
+        }
+    }
+
+    /// The pods of the target, by their owners.
+    fn pods(&self) -> String {
+        let CrossVersionObjectReference { kind, name, .. } = &self.hpa.spec.scale_target_ref;
+        let direct =
+            || self.of_pods("kube_pod_owner", &[("owner_kind", kind), ("owner_name", name)]);
+        let through = || {
+            let owned = self.of_pods("kube_pod_owner", &[("owner_kind", "ReplicaSet")]);
+            with(owned, "owner_name", &self.replica_sets())
+        };
+        match workload(&self.hpa.spec.scale_target_ref) {
+            Workload::Deployment => through(),
+            Workload::Other => format!("({} or {})", direct(), through()),
+            _ => direct(),
+        }
+    }
+
+    /// A regular expression for the ReplicaSets of the target.
+    fn replica_sets(&self) -> String {
+        let names: Vec<String> = self.replica_sets.iter().map(|name| literal(name)).collect();
+        names.join("|")
+    }
+}
+
+/// Kinds of targets, by how their pods are found.
+enum Workload {
+    Deployment,
+    StatefulSet,
+    ReplicaSet,
+    ReplicationController,
+    /// Owns its pods itself, or through ReplicaSets.
+    Other,
+}
+
+fn workload(target: &CrossVersionObjectReference) -> Workload {
+    match (target.group(), &*target.kind) {
+        ("apps" | "extensions", "Deployment") => Workload::Deployment,
+        ("apps", "StatefulSet") => Workload::StatefulSet,
+        ("apps" | "extensions", "ReplicaSet") => Workload::ReplicaSet,
+        ("", "ReplicationController") => Workload::ReplicationController,
+        _ => Workload::Other,
+    }
+}
+
+/// `name{label="value"}`.
+fn selector(name: &str, labels: &[(&str, &str)]) -> String {
+    let labels: Vec<String> =
+        labels.iter().map(|(label, value)| format!("{label}={}", quote(value))).collect();
+    format!("{name}{{{}}}", labels.join(","))
+}
+
+/// The same series with one more condition.
+fn and(mut series: String, condition: &str) -> String {
+    series.truncate(series.len() - 1);
+    let _ = write!(series, ",{condition}}}");
+    series
+}
+
+/// The same series where a label matches a regular expression.
+fn with(series: String, label: &str, pattern: &str) -> String {
+    and(series, &format!("{label}=~{}", quote(pattern)))
+}
+
+/// Values that are no older than the window: Prometheus would go on with one for five minutes.
+fn fresh(series: &str, window: i64) -> String {
+    format!("({series} and present_over_time({series}[{window}s]))")
+}
+
+/// Text as a string of PromQL, whose escapes are Go's.
+fn quote(text: &str) -> String {
+    let mut quoted = String::with_capacity(text.len() + 2);
+    quoted.push('"');
+    for letter in text.chars() {
+        match letter {
+            '"' | '\\' => quoted.extend(['\\', letter]),
+            '\n' => quoted.push_str("\\n"),
+            letter => quoted.push(letter),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// Text as a regular expression that only it matches.
+fn literal(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if r"\.+*?()|[]{}^$".contains(letter) {
+            escaped.push('\\');
+        }
+        escaped.push(letter);
+    }
+    escaped
+}
+
+/// The seconds between two scrapes, of which a series has so many in an hour: the roundest number that fits.
+/// None where there are too few to tell.
+pub fn interval(scrapes: f64) -> Option<i64> {
+    const HOUR: f64 = 3600.0;
+    if !(scrapes >= 5.0 && scrapes <= HOUR) {
+        return None;
+    }
+    let (least, most) = (HOUR / (scrapes + 1.0), HOUR / (scrapes - 1.0));
+    let round = |unit: i64| {
+        let up = (least / unit as f64).floor() as i64 * unit + unit;
+        ((up as f64) <= most).then_some(up)
+    };
+    [60, 30, 15, 10, 5, 1].into_iter().find_map(round).or(Some((HOUR / scrapes).round() as i64))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Purpose, Question, Wanted, interval, title};
+    use crate::build;
+    use crate::snapshot::hpa::Hpa;
+
+    fn hpa(api_version: &str, kind: &str, name: &str) -> Hpa {
+        let target = json!({"apiVersion": api_version, "kind": kind, "name": name});
+        let metrics = json!([
+            build::resource("cpu", &build::utilization(50)),
+            {"type": "ContainerResource", "containerResource": {
+                "name": "memory", "container": "app",
+                "target": {"type": "AverageValue", "averageValue": "100Mi"}}},
+            {"type": "External", "external": {
+                "metric": {"name": "queue_depth", "selector": {"matchLabels": {"queue": "a\"b"}}},
+                "target": {"type": "AverageValue", "averageValue": "30"}}},
+        ]);
+        let mut spec = json!({"maxReplicas": 9});
+        spec["scaleTargetRef"] = target;
+        spec["metrics"] = metrics;
+        Hpa::of(&spec, json!({}))
+    }
+
+    fn asked(hpa: &Hpa, stated: &[(Purpose, String)]) -> Vec<Question> {
+        let sets = ["web-5d".to_owned(), "web-7f".to_owned()];
+        let metrics = &hpa.spec.metrics;
+        Wanted { hpa, metrics, stated, replica_sets: &sets }.questions(30, 60)
+    }
+
+    fn query(all: &[Question], purpose: Purpose) -> Option<&str> {
+        all.iter().find(|own| own.purpose == purpose).map(|own| &*own.query)
+    }
+
+    #[test]
+    fn pods_are_found_by_their_owners() {
+        let own = hpa("apps/v1", "Deployment", "web");
+        let all = asked(&own, &[]);
+        let cpu = "sum(max by (namespace, pod, container) (rate(container_cpu_usage_seconds_total\
+                   {namespace=\"default\",pod=~\"web-.*\",container!=\"\",container!=\"POD\"}[30s])) \
+                   and on (namespace, pod) kube_pod_owner{namespace=\"default\",\
+                   owner_kind=\"ReplicaSet\",pod=~\"web-.*\",owner_name=~\"web-5d|web-7f\"})";
+        assert_eq!(query(&all, Purpose::Metric(0)), Some(cpu));
+        let memory = query(&all, Purpose::Metric(1)).unwrap();
+        assert!(
+            memory.contains("present_over_time(container_memory_working_set_bytes{"),
+            "{memory}"
+        );
+        assert!(memory.contains("container=\"app\""), "{memory}");
+        // Nothing but its owner knows where an external metric is from.
+        assert_eq!(query(&all, Purpose::Metric(2)), None);
+        assert!(
+            query(&all, Purpose::Template).is_some() && query(&all, Purpose::Requests(1)).is_none()
+        );
+
+        let stateful = hpa("apps/v1", "StatefulSet", "db.main");
+        let all = asked(&stateful, &[]);
+        let cpu = query(&all, Purpose::Metric(0)).unwrap();
+        assert!(
+            cpu.contains(r#"owner_kind="StatefulSet",owner_name="db.main",pod=~"db\\.main-.*""#),
+            "{cpu}"
+        );
+        let replicas = query(&all, Purpose::Replicas).unwrap();
+        assert!(
+            replicas.contains(
+                r#"kube_statefulset_replicas{namespace="default",statefulset="db.main"}"#
+            )
+        );
+        assert_eq!(query(&all, Purpose::Template), None);
+
+        let rollout = hpa("argoproj.io/v1alpha1", "Rollout", "web");
+        let all = asked(&rollout, &[]);
+        let cpu = query(&all, Purpose::Metric(0)).unwrap();
+        assert!(
+            cpu.contains(r#"owner_kind="Rollout",owner_name="web"} or kube_pod_owner{"#),
+            "{cpu}"
+        );
+        let replicas = query(&all, Purpose::Replicas).unwrap();
+        assert!(replicas.contains("kube_horizontalpodautoscaler_status_desired_replicas{"));
+    }
+
+    #[test]
+    fn a_name_that_pods_have_only_a_part_of_is_cut() {
+        let name = "a".repeat(60);
+        let own = hpa("apps/v1", "Deployment", &name);
+        let all = asked(&own, &[]);
+        let cpu = query(&all, Purpose::Metric(0)).unwrap();
+        assert!(cpu.contains(&format!("pod=~\"{}.*\"", "a".repeat(40))), "{cpu}");
+    }
+
+    #[test]
+    fn a_stated_query_replaces_any() {
+        let own = hpa("apps/v1", "Deployment", "web");
+        let text = |text: &str| text.to_owned();
+        let stated = [
+            (Purpose::Metric(0), text("x")),
+            (Purpose::Metric(2), text("y")),
+            (Purpose::Ready, text("z")),
+        ];
+        let all = asked(&own, &stated);
+        for (purpose, want) in
+            [(Purpose::Metric(0), "x"), (Purpose::Metric(2), "y"), (Purpose::Ready, "z")]
+        {
+            assert_eq!(query(&all, purpose), Some(want));
+        }
+        let titles: Vec<String> = own.spec.metrics.iter().map(title).collect();
+        assert_eq!(titles[..2], ["cpu", "app=memory"]);
+    }
+
+    #[test]
+    fn values_cannot_end_a_string() {
+        assert_eq!(super::quote("a\"b\\c\nd"), r#""a\"b\\c\nd""#);
+        assert_eq!(super::literal("a.b"), r"a\.b");
+        let odd = hpa("apps/v1", "StatefulSet", "x\"} or vector(1) #");
+        for question in asked(&odd, &[]) {
+            assert!(!question.query.contains("x\"}"), "{}", question.query);
+        }
+    }
+
+    #[test]
+    fn the_time_between_scrapes_is_the_roundest_that_fits() {
+        for (scrapes, want) in [
+            (121.0, Some(30)),
+            (120.0, Some(30)),
+            (119.0, Some(30)),
+            (241.0, Some(15)),
+            (240.0, Some(15)),
+            (61.0, Some(60)),
+            (60.0, Some(60)),
+            (30.0, Some(120)),
+            (361.0, Some(10)),
+            (720.0, Some(5)),
+            (3600.0, Some(1)),
+            (4.0, None),
+            (f64::NAN, None),
+        ] {
+            assert_eq!(interval(scrapes), want, "{scrapes}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! The words of the notes about a load.
+
+use jiff::SignedDuration;
+
+use crate::apimachinery::json::SecondsTime;
+use crate::numbers::{duration, part};
+use crate::snapshot::load::{LoadNote, LoadPart};
+
+/// A note about a load, as a sentence.
+pub(super) fn text(note: &LoadNote) -> String {
+    match note {
+        LoadNote::Sampled { step, window, scrape } => {
+            let [step, window] = [*step, *window].map(seconds);
+            let of = match scrape {
+                Some(scrape) => format!("twice the {} between two scrapes", seconds(*scrape)),
+                None => "because no scrapes were found to measure".to_owned(),
+            };
+            format!("the load is sampled every {step}; CPU usage is the rate over {window}, {of}")
+        }
+        LoadNote::Warning(text) => format!("Prometheus warns: {text}"),
+        LoadNote::Begins(time) => format!("the history begins only at {}", SecondsTime(*time)),
+        LoadNote::Ends(time) => format!("the history ends at {}", SecondsTime(*time)),
+        LoadNote::NotRecorded(LoadPart::Replicas) => {
+            "the replicas were not recorded, so the replay cannot be checked".to_owned()
+        }
+        LoadNote::NotRecorded(LoadPart::Ready) => {
+            "the pods that were ready were not recorded".to_owned()
+        }
+        LoadNote::Several(series) => format!(
+            "Prometheus has {series} series of this HPA: if they are of several clusters, the load is \
+             mixed from all of them (--query METRIC=PROMQL can select one)"
+        ),
+        LoadNote::SpecChanged { field, from, until } => format!(
+            "{field} of the HPA was {from} until {}: before that, the check compares the HPA as it is \
+             with one that was different",
+            SecondsTime(*until)
+        ),
+        LoadNote::Requests { metric, least, most, last } => format!(
+            "the requests of the pods changed: {metric} from {least} to {most} for each, {last} at the \
+             end; the replay has those of today all the time"
+        ),
+        LoadNote::Started { pods: 1, took } => {
+            format!("a new pod took {} to become ready", duration(took.0))
+        }
+        LoadNote::Started { pods, took } => format!(
+            "new pods took {} to become ready (the median of {pods}); --ready-after replaces it",
+            duration(took.0)
+        ),
+        LoadNote::Throttled(share) => format!(
+            "CPU limits held containers back in {} of the periods: without them, they would have used \
+             more",
+            part(*share)
+        ),
+    }
+}
+
+fn seconds(seconds: i64) -> String {
+    duration(SignedDuration::from_secs(seconds))
+}

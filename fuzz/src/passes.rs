@@ -28,6 +28,7 @@ use kubectl_hpa::snapshot::Listed;
 use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::selection::Selection;
 use kubectl_hpa::whatif::expect::{Facts, Gate, RunFacts};
+use kubectl_hpa::whatif::kept::kept_targets;
 use kubectl_hpa::whatif::overrides::{Assumptions, NamedMetric};
 use kubectl_hpa::whatif::thresholds::thresholds;
 use kubectl_hpa::whatif::timeline::{JoinTimes, Player, TimelineOptions, Trace};
@@ -139,7 +140,8 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
         expectations,
         thresholds,
         &Explanation::new(&observed),
-    );
+    )
+    .with_kept_targets(kept_targets(&observed.input.snapshot, &assumed.input.snapshot));
     assert_structured(&prediction);
     for (layout, wide, symbols) in layouts() {
         assert_harmless(&page(&Page::of_prediction(&prediction, wide, symbols), &layout));

@@ -251,6 +251,8 @@ pub(crate) fn predict() -> Corpus {
         "--metric\nhttp_requests=missing\n--for\n1m\n--ready-after\n5s",
         "--set\nmetrics=null\n--set\nmaxReplicas=3",
         "--cpu\napp=250m\n--replicas\n50",
+        "--request\ncpu=x2\n--cpu\n80%",
+        "--request\napp=cpu=250m\n--request\nmemory=-10%\n--pod\nweb-1:app=cpu=x2",
     ];
     let states = states(23);
     let seeds = states
@@ -260,6 +262,7 @@ pub(crate) fn predict() -> Corpus {
     let words = [
         "--cpu\n",
         "--memory\n",
+        "--request\n",
         "--metric\n",
         "--pod\n",
         "--replicas\n",

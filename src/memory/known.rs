@@ -293,9 +293,9 @@ impl Known<'_> {
         )
     }
 
-    /// Returns what was observed, except what `is_over` by the time it was overwritten. The observations must
-    /// start early enough, with a recommendation: the first pass that makes one uses the count as another,
-    /// which its status does not show.
+    /// Returns what was observed, except what `is_over`, judging by when it was overwritten. The
+    /// observations must start early enough, with a recommendation: the first pass that makes one uses the
+    /// count as another, which its status does not show.
     fn passes(
         &self,
         starts_early: impl Fn(Timestamp) -> bool,

@@ -1,8 +1,8 @@
-//! ScaledObjects as candidates: what `predict --hpa` makes of one (`tests/keda`), where the values of its
-//! metrics come from, and what KEDA refuses. The HPAs themselves are tested beside `src/keda`.
+//! ScaledObjects as candidates: the result of `predict --hpa` for each (`tests/keda`), where the values of
+//! its metrics come from, and what KEDA rejects. The HPAs themselves are tested next to `src/keda`.
 
-/// What `predict -f state.yaml --hpa -` says of a ScaledObject with these flags: exit code, standard output
-/// and standard error.
+/// Runs `predict -f state.yaml --hpa -` for a ScaledObject with these flags: returns exit code, standard
+/// output and standard error.
 fn predict(flags: &[&str], manifest: &str) -> (Option<i32>, String, String) {
     let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
         .args(["predict", "keda-hpa-web", "-f", "state.yaml", "--hpa", "-"])
@@ -72,7 +72,7 @@ fn three_triggers() {
     "#);
 }
 
-/// A trigger whose metric only KEDA can name has that of the running HPA, by its place.
+/// A trigger whose metric only KEDA can name gets the running HPA's, by index.
 #[test]
 fn a_trigger_that_only_keda_can_name() {
     let external = "
@@ -189,7 +189,7 @@ fn what_keda_refuses() {
     }
 }
 
-/// What the metadata of a trigger holds besides goes nowhere.
+/// Other metadata of a trigger never leaves the program.
 #[test]
 fn secrets_are_not_shown() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -86,7 +86,7 @@
 //!  engine         the controller's pass, pure: (Snapshot, Memory) -> Decision
 //!  memory         the controller's history: stated, or inferred with bounds
 //!  cluster        all network I/O                          <- API server
-//!  prometheus     a load out of what Prometheus answers
+//!  prometheus     a load from the answers of Prometheus
 //!  saved          the saved format                         <- files (-f)
 //!  keda           the HPA that KEDA creates from a ScaledObject
 //!  apiserver      what the API server does to an HPA

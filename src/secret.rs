@@ -29,7 +29,7 @@ impl Secret {
     }
 }
 
-/// Everything secret that is sent to a server.
+/// All secrets that are sent to a server.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Secrets(Vec<Secret>);
 

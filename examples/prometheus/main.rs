@@ -1,6 +1,6 @@
-//! Makes the history that a Prometheus would have of the week in `examples/backtest/week.csv`: the series of
-//! cAdvisor and kube-state-metrics for the pods of `shop/web`, in OpenMetrics, one file for every two hours as
-//! `promtool tsdb create-blocks-from openmetrics` wants them. `scripts/prometheus` makes blocks of them and
+//! Generates the history that a Prometheus would have of the week in `examples/backtest/week.csv`: the series
+//! of cAdvisor and kube-state-metrics for the pods of `shop/web`, in OpenMetrics, one file per two hours as
+//! `promtool tsdb create-blocks-from openmetrics` expects. `scripts/prometheus` turns them into blocks and
 //! starts a Prometheus.
 //!
 //! ```sh
@@ -18,7 +18,7 @@ const SCRAPE: i64 = 30;
 /// How long a pod takes to become ready, in seconds.
 const START: i64 = 20;
 
-/// What a block covers, in seconds.
+/// The seconds that a block covers.
 const BLOCK: i64 = 7200;
 
 fn main() -> std::io::Result<()> {
@@ -33,14 +33,14 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-/// What a cluster was like at a time.
+/// The state of a cluster at a time.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Moment {
     /// Seconds since 1970.
     pub(crate) time: i64,
-    /// What all pods have used since the moment before, in milli-CPU.
+    /// The usage of all pods since the previous moment, in milli-CPU.
     pub(crate) cpu: i64,
-    /// The replicas that the Deployment asks for.
+    /// The replicas that the Deployment requests.
     pub(crate) replicas: usize,
     /// Whether a rollout begins.
     pub(crate) is_rollout: bool,
@@ -77,7 +77,7 @@ impl History {
         let _ = writeln!(samples, "{series} {value} {time}");
     }
 
-    /// The files, each with the number of its block.
+    /// Returns the files, each with the number of its block.
     pub(crate) fn files(&self) -> impl Iterator<Item = (i64, String)> {
         self.0.iter().map(|(place, series)| {
             let all: Vec<&str> = series.values().map(String::as_str).collect();
@@ -86,15 +86,15 @@ impl History {
     }
 }
 
-/// A pod with what it has used so far, in CPU seconds.
+/// A pod with its usage so far, in CPU seconds.
 struct Pod {
     name: String,
     created: i64,
     used: f64,
 }
 
-/// The history of some moments. A scrape finds what is so at its time. While there is no moment for longer than
-/// usual, nothing was scraped.
+/// Returns the history of some moments. A scrape records the state at its time. If the next moment is further
+/// away than usual, nothing was scraped in between.
 pub(crate) fn history(moments: &[Moment], scrape: i64) -> History {
     let mut out = History::default();
     let mut pods: Vec<Pod> = Vec::new();
@@ -112,7 +112,7 @@ pub(crate) fn history(moments: &[Moment], scrape: i64) -> History {
         while pods.len() < before.replicas {
             named += 1;
             let name = format!("{set}-{named:05}");
-            // The first ones have been there for long.
+            // The first ones have been running for a long time.
             let created = if before.time == first.time { first.time - 86_400 } else { before.time };
             pods.push(Pod { name, created, used: 0.0 });
         }
@@ -131,7 +131,7 @@ pub(crate) fn history(moments: &[Moment], scrape: i64) -> History {
     out
 }
 
-/// What one scrape finds.
+/// Records one scrape.
 fn scraped(out: &mut History, time: i64, now: &Moment, pods: &[Pod], sets: &[(String, i64)]) {
     let mut add = |series: &str, value: f64| out.add(series, time, value);
     for (set, created) in sets {
@@ -140,7 +140,7 @@ fn scraped(out: &mut History, time: i64, now: &Moment, pods: &[Pod], sets: &[(St
         add(&format!("kube_replicaset_owner{{{labels},{owner}}}"), 1.0);
         add(&format!("kube_replicaset_created{{{labels}}}"), *created as f64);
     }
-    // Another Deployment whose pods are called much the same, and use a lot.
+    // Another Deployment whose pods have similar names, and use a lot.
     let other = r#"namespace="shop",pod="web-admin-7c9d8b6f5d-x2x4k""#;
     add(
         &format!(
@@ -178,7 +178,7 @@ fn scraped(out: &mut History, time: i64, now: &Moment, pods: &[Pod], sets: &[(St
             0.4,
         );
         add(&format!("kube_pod_container_status_restarts_total{{{container}}}"), 0.0);
-        // A container, the pod as a whole, and the container that holds the network.
+        // A container, the whole pod, and the container that holds the network.
         let cpu = "container_cpu_usage_seconds_total";
         add(&format!("{cpu}{{{container},image=\"web:2\"}}"), *used);
         add(&format!(r#"{cpu}{{{labels},container=""}}"#), *used);

@@ -155,7 +155,7 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// How long a pod takes until it has metrics, as where nobody says.
+/// How long a pod takes to have metrics by default.
 const METRICS_AFTER: jiff::SignedDuration = jiff::SignedDuration::from_secs(30);
 
 const PLAYED: jiff::SignedDuration = jiff::SignedDuration::from_mins(5);

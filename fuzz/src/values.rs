@@ -192,8 +192,8 @@ pub fn range(data: &[u8]) {
     }
 }
 
-/// An answer of Prometheus: its samples are in order and finite, and what it makes of a load is a table that is
-/// read, or an error that is told.
+/// An answer of Prometheus: its samples are ordered and finite, and its load is a valid table or an error
+/// with a message.
 pub fn prometheus(data: &[u8]) {
     let Ok(found) = answer::read(data) else { return };
     for Series { points, .. } in &found.series {

@@ -1,6 +1,6 @@
-//! Asks a Prometheus, or a server that speaks its API: through the API server's proxy of a service, with the
-//! credentials of the session, or at an address of its own, by the same rules. Only `query` and `query_range`
-//! are asked. What the answers mean is not for here.
+//! Queries a Prometheus, or a server with the same API: through the API server's proxy of a service, with the
+//! credentials of the session, or directly at its own address, by the same rules. Only `query` and
+//! `query_range` are used. What the answers mean is decided elsewhere.
 
 use std::cell::Cell;
 
@@ -25,13 +25,13 @@ use crate::secret::Secret;
 
 const JSON: &str = "application/json";
 
-/// How many requests are under way at once.
+/// How many requests are sent concurrently.
 const AT_ONCE: usize = 4;
 
-/// How much of a page that is no answer is shown.
+/// How much of an error page is shown.
 const SHOWN: usize = 200;
 
-/// How far the questions are answered.
+/// The progress of the queries.
 #[derive(Debug, Default)]
 pub struct Progress {
     done: Cell<usize>,
@@ -39,31 +39,31 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// The requests that are answered, and those that there are.
+    /// Returns the number of answered requests, and the total.
     pub fn requests(&self) -> (usize, usize) {
         (self.done.get(), self.all.get())
     }
 }
 
-/// A way to a Prometheus.
+/// A connection to a Prometheus.
 #[derive(Debug)]
 pub struct Prometheus {
     session: Session,
-    /// What its paths begin with.
+    /// The start of its paths.
     base: String,
-    /// What it is called in messages, without credentials.
+    /// Its name in messages, without credentials.
     name: String,
     /// Whether it is reached without the API server.
     is_direct: bool,
 }
 
 impl Prometheus {
-    /// A server at an address of its own. `headers` go with each request; `authority` is a file with the
-    /// certificate authorities to trust.
+    /// Connects to a server at an address of its own. `headers` are sent with each request; `authority` is
+    /// a file with the certificate authorities to trust.
     ///
     /// # Errors
     ///
-    /// The address, a header or the authorities are not usable.
+    /// The address, a header or the authorities are unusable.
     pub fn at(
         url: &str,
         headers: Vec<(HeaderName, Secret)>,
@@ -82,10 +82,10 @@ impl Prometheus {
         Ok(Self::over(session, String::new(), name, true))
     }
 
-    /// A service of the cluster, through the API server.
+    /// Connects to a service of the cluster, through the API server.
     pub fn through(session: &Session, namespace: &str, service: &str) -> Self {
         let (namespace_segment, segment) = (segment(namespace), segment(service));
-        // A colon is no separator in a path.
+        // A colon does not separate anything in a path.
         let segment = segment.replace("%3A", ":");
         let base = format!("/api/v1/namespaces/{namespace_segment}/services/{segment}/proxy");
         let name = format!("Prometheus at the service {namespace}/{service}");
@@ -93,23 +93,23 @@ impl Prometheus {
     }
 
     fn over(session: Session, base: String, name: String, is_direct: bool) -> Self {
-        // There may be hundreds of requests; none of them may take long, but all of them together.
+        // There may be hundreds of requests: none may take long, but all of them together may.
         session.read_many();
         session.allow(1);
         Self { session, base, name, is_direct }
     }
 
-    /// What it is called, without credentials.
+    /// Returns its name, without credentials.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The session with it, for what there is to tell of that.
+    /// Returns its session, for messages about it.
     pub fn session(&self) -> &Session {
         &self.session
     }
 
-    /// What a query has at a time.
+    /// Returns the result of a query at a time.
     ///
     /// # Errors
     ///
@@ -120,7 +120,7 @@ impl Prometheus {
         self.ask(of, &path).await
     }
 
-    /// Answers questions over time, a few requests at once.
+    /// Answers queries over time, a few at once.
     ///
     /// # Errors
     ///
@@ -160,14 +160,14 @@ impl Prometheus {
         Ok(answered)
     }
 
-    /// Says what is asked, for whoever wants to know.
+    /// Logs a query.
     fn note(&self, of: &str, query: &str) {
         self.session.note(format!("PromQL for {of}: {query}"));
     }
 
     async fn ask(&self, of: &str, path: &str) -> Result<Answer, Error> {
         let path = format!("{}/api/v1/{path}", self.base);
-        // Prometheus itself says 503 of a query that took too long, and would say so again.
+        // Prometheus itself answers 503 to a query that took too long, and would do so again.
         let is_answer = |status: &ApiStatus| said(status).is_some();
         let response = self.session.get_unless(&path, JSON, is_answer).await;
         let response = response.map_err(|failure| self.failed(of, &failure))?;
@@ -191,11 +191,11 @@ impl Prometheus {
         Error::failed(format!("failed to query {} for {of}: {cause}", self.name))
     }
 
-    /// What a failure is, in one line.
+    /// Describes a failure in one line.
     fn failed(&self, of: &str, failure: &Failure) -> Error {
         let status = match &failure.kind {
             FailureKind::Api(status) => status,
-            // In kubectl's words, as of all that is asked of the API server.
+            // In kubectl's words, as for every request to the API server.
             _ if !self.is_direct => return failure.clone().into(),
             FailureKind::Tls { .. } => {
                 let e = self.error(of, failure.cause());
@@ -243,17 +243,17 @@ impl Prometheus {
     }
 }
 
-/// What Prometheus itself says is wrong.
+/// Returns Prometheus's own error message.
 fn said(status: &ApiStatus) -> Option<Fault> {
     let fault = answer::read(status.body.as_bytes()).err()?;
     matches!(fault, Fault::Said { .. }).then_some(fault)
 }
 
-/// The way to the server that was named. `session` is that of the cluster, if there is one.
+/// Returns the connection to the named server. `session` belongs to the cluster, if there is one.
 ///
 /// # Errors
 ///
-/// It cannot be reached in this way.
+/// It cannot be reached this way.
 pub fn connect(
     server: &PrometheusServer,
     headers: Vec<(HeaderName, Secret)>,

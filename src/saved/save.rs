@@ -107,7 +107,7 @@ impl<'a> Saved<'a> {
         Ok(saved)
     }
 
-    /// The same with a load, to be played again.
+    /// Adds a load, to be played again.
     #[must_use]
     pub fn with_load(self, load: Option<&'a Load>) -> Self {
         Self { load, ..self }

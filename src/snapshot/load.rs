@@ -1,6 +1,5 @@
-//! A load over time as it was read, from a table or from Prometheus: columns of text, and what is to be known
-//! beside them. It is saved as it stands, so that it can be played again. What the columns mean is the
-//! business of the timeline.
+//! A load over time as it was read, from a table or from Prometheus: columns of text, with notes about them.
+//! It is saved unchanged, so that it can be played again. The timeline interprets the columns.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -13,43 +12,43 @@ use crate::apimachinery::go::GoDuration;
 pub struct Load {
     /// Where it was read, without credentials.
     pub source: String,
-    /// What was asked there.
+    /// The queries sent there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queries: Vec<LoadQuery>,
-    /// How long a new pod took until it was ready, if that was measured.
+    /// How long a new pod took to become ready, if that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_after: Option<GoDuration>,
-    /// What is to be known of it.
+    /// Notes about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<LoadNote>,
-    /// What the columns are headed with.
+    /// The headers of the columns.
     pub columns: Vec<String>,
-    /// A cell for each column, empty where there is none; in the order of time.
+    /// A cell for each column, empty if there is no value; ordered by time.
     pub rows: Vec<Vec<Box<str>>>,
-    /// The lines of the rows in a table that was read, for messages.
+    /// The lines of the rows in the original table, for messages.
     #[serde(skip)]
     pub lines: Vec<u64>,
 }
 
 impl Load {
-    /// The line of a row in messages; the first line has the columns.
+    /// Returns the line of a row in messages; the first line has the headers.
     pub fn line(&self, row: usize) -> u64 {
         self.lines.get(row).copied().unwrap_or(row as u64 + 2)
     }
 }
 
-/// A query, and what it was asked for.
+/// A query, and its purpose.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoadQuery {
-    /// The column, or what else follows from it.
+    /// The column, or what else is derived from it.
     #[serde(rename = "for")]
     pub of: String,
     /// In PromQL.
     pub query: String,
 }
 
-/// One thing to know of a load.
+/// One note about a load.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub enum LoadNote {
@@ -63,47 +62,47 @@ pub enum LoadNote {
         /// The seconds between two scrapes, if they could be measured.
         scrape: Option<i64>,
     },
-    /// What the server warned of, in its words.
+    /// The server's warnings, in its words.
     Warning(String),
-    /// The history begins later than was asked for.
+    /// The history begins later than requested.
     Begins(Timestamp),
-    /// The history ends earlier than was asked for.
+    /// The history ends earlier than requested.
     Ends(Timestamp),
     /// Something was not recorded.
     NotRecorded(LoadPart),
-    /// The server has so many series of the HPA: those of several clusters may be mixed.
+    /// The server has this many series of the HPA: those of several clusters may be mixed.
     Several(usize),
-    /// The HPA had another value of a field until a time.
+    /// The HPA had a different value of a field until a time.
     #[serde(rename_all = "camelCase")]
     SpecChanged {
         /// The field.
         field: String,
         /// The value.
         from: String,
-        /// Until when.
+        /// The time.
         until: Timestamp,
     },
-    /// What a pod requested was not always the same.
+    /// The request of a pod has changed.
     #[serde(rename_all = "camelCase")]
     Requests {
         /// The metric.
         metric: String,
-        /// The least, on average over the pods.
+        /// The minimum, on average over the pods.
         least: String,
-        /// The most.
+        /// The maximum.
         most: String,
-        /// At the end.
+        /// The value at the end.
         last: String,
     },
     /// How long new pods took to become ready.
     #[serde(rename_all = "camelCase")]
     Started {
-        /// Of how many pods it is the median.
+        /// The number of pods that the median is taken over.
         pods: usize,
-        /// How long.
+        /// The time.
         took: GoDuration,
     },
-    /// The share of the periods in which a limit held containers back.
+    /// The share of periods in which a limit throttled containers.
     Throttled(f64),
 }
 

@@ -42,7 +42,7 @@ const REQUEST: Duration = Duration::from_secs(10);
 /// The default time for all requests together.
 const OVERALL: Duration = Duration::from_secs(30);
 
-/// A header that is shorter is not struck from what a server repeats.
+/// Shorter headers are not removed from what a server repeats.
 const SECRET: usize = 8;
 
 /// Time limits.
@@ -92,7 +92,7 @@ pub(crate) struct ClientConfig {
     pub(crate) proxy: Option<Proxy>,
     pub(crate) target: Endpoint,
     pub(crate) limits: Timeouts,
-    /// What else is sent with each request.
+    /// Further headers of each request.
     headers: Vec<(HeaderName, Secret)>,
     /// Whether the user's token comes from `--token`.
     token_flag: bool,
@@ -136,22 +136,22 @@ pub(super) async fn prepare(flags: &ConnectionFlags, env: &Environment) -> Resul
     Ok(Prepared { plan, clients, notices, notes })
 }
 
-/// A server that is no API server, and is reached without a kubeconfig.
+/// A server other than the API server, reached without a kubeconfig.
 pub(super) struct Elsewhere<'a> {
     /// Its address.
     pub(super) url: &'a str,
-    /// What identifies the user, and the like.
+    /// Headers that identify the user, and others.
     pub(super) headers: Vec<(HeaderName, Secret)>,
     /// The file with the certificate authorities to trust, instead of the system's.
     pub(super) authority: Option<&'a str>,
 }
 
-/// Prepares a session with another server, by the same rules. Headers go over plain HTTP only where they do not
-/// leave the machine.
+/// Prepares a session with another server, by the same rules. Headers are sent over plain HTTP only if
+/// they do not leave the machine.
 ///
 /// # Errors
 ///
-/// The address, a header or the authorities are not usable.
+/// The address, a header or the authorities are unusable.
 pub(super) fn prepare_elsewhere(
     other: Elsewhere<'_>,
     flags: &ConnectionFlags,
@@ -262,7 +262,7 @@ impl ClientConfig {
                 .map_err(|_| Error::failed(format!("the value of {name} cannot be sent")))?;
             value.set_sensitive(true);
             config.headers.push((name.clone(), value));
-            // The name of the scheme is no secret, nor is what is as short as the number of a tenant.
+            // The scheme's name is not secret, nor is anything as short as a tenant's number.
             let secret = secret.expose().rsplit(' ').next().unwrap_or_default();
             if secret.len() >= SECRET {
                 sent.push(Secret::new(secret));

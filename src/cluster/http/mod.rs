@@ -246,7 +246,7 @@ impl Session {
         done.unwrap_or_else(|e| Err(e.into()))
     }
 
-    /// A text of the server's without what was sent to it.
+    /// Returns a text of the server without what was sent to it.
     pub(crate) fn struck(&self, text: String) -> String {
         self.clients().sent.struck_from(text)
     }
@@ -298,11 +298,11 @@ impl Session {
         self.unpacked(method, path, answer).await
     }
 
-    /// Asks with our own patience, but for failures that are an answer.
+    /// Requests with our own patience, except that failures with an answer are not retried.
     ///
     /// # Errors
     ///
-    /// Everything but a 2xx answer with its whole body.
+    /// Anything except a 2xx answer with its whole body.
     pub(crate) async fn get_unless(
         &self,
         path: &str,

@@ -1,4 +1,4 @@
-//! The words of the notes about a load.
+//! Words the notes about a load.
 
 use jiff::SignedDuration;
 
@@ -6,7 +6,7 @@ use crate::apimachinery::json::SecondsTime;
 use crate::numbers::{duration, part};
 use crate::snapshot::load::{LoadNote, LoadPart};
 
-/// A note about a load, as a sentence.
+/// Words a note about a load, as a sentence.
 pub(super) fn text(note: &LoadNote) -> String {
     match note {
         LoadNote::Sampled { step, window, scrape } => {

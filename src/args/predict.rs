@@ -51,6 +51,9 @@ Examples:
   # Test a change of the HPA against the live metrics
   kubectl hpa predict web --hpa web.yaml
 
+  # Test a chart that changes the HPA and the requests of its target
+  helm template web charts/web | kubectl hpa predict web --hpa -
+
   # Test a change against a saved state; this needs no cluster
   kubectl hpa predict web -f state.yaml \\
     --set behavior.scaleDown.stabilizationWindowSeconds=60")]
@@ -224,12 +227,13 @@ pub struct Overrides {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub fields: Vec<String>,
 
-    /// Replace the HPA with this manifest, - for stdin; with --for or --trace repeatable, to compare
-    /// several candidates
+    /// Replace the HPA with that of these manifests, and the pods with those of its target's template: a
+    /// file, a directory, or - for stdin, as `helm template` and `kustomize build` print them; with --for
+    /// or --trace repeatable, to compare several candidates
     #[arg(long, value_name = "FILE")]
     pub hpa: Vec<String>,
 
-    /// How to treat unknown fields in the manifest of --hpa: strict (or true) rejects them, warn
+    /// How to treat unknown fields in the HPA of --hpa: strict (or true) rejects them, warn
     /// ignores them with a note, ignore (or false) ignores them silently
     #[arg(long, value_enum, value_name = "HOW", default_value_t, hide_possible_values = true)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "strict")]

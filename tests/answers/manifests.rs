@@ -315,6 +315,80 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
     }
 }
 
+/// A share in a trace is one of the running requests: a candidate with half of them has the same load, and
+/// twice the utilization.
+#[test]
+fn all_candidates_have_the_load_of_the_running_pods() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let trace = directory.path().join("load.csv");
+    std::fs::write(&trace, "time,cpu\n0s,60%\n10m,60%\n").expect("a file");
+    let trace = trace.to_str().expect("a path in UTF-8");
+    let run = |flags: &[&str]| {
+        let flags = [&["--trace", trace, "-o", "json", "--passes"], flags].concat();
+        let (code, stdout, stderr) = predict("web", &flags, "");
+        assert_eq!(code, Some(0), "{stderr}");
+        serde_json::from_str::<Value>(&stdout).expect("JSON")
+    };
+    let cpu = |answer: &Value| {
+        answer["outcome"]["status"]["currentMetrics"][0]["resource"]["current"].clone()
+    };
+    let half = json!({"averageUtilization": 120, "averageValue": "60m"});
+    assert_eq!(cpu(&run(&["--hpa", "deployment.yaml"])), half);
+    assert_eq!(cpu(&run(&[])), json!({"averageUtilization": 60, "averageValue": "60m"}));
+    // Each candidate has its own template, and the same one twice has two names.
+    let several = ["deployment.yaml", "workload-only.yaml", "deployment.yaml"];
+    let flags: Vec<&str> = several.iter().flat_map(|file| ["--hpa", file]).collect();
+    let (code, stdout, stderr) = predict("web", &[&flags[..], &["--trace", trace]].concat(), "");
+    assert_eq!(code, Some(0), "{stderr}");
+    for line in [
+        "deployment.yaml: maxReplicas 20 (observed 10), target of cpu 80% (observed 60%), cpu \
+         request of app 50m (observed 100m)",
+        "workload-only.yaml: cpu request of app 60m (observed 100m)",
+        "deployment.yaml (2): maxReplicas 20",
+    ] {
+        assert!(stdout.contains(line), "{line}:\n{stdout}");
+    }
+}
+
+/// The step of the README's workflow for a chart, with the example as what helm renders.
+#[test]
+#[cfg(unix)]
+fn the_step_of_the_readme_tests_a_chart() {
+    use std::os::unix::fs::PermissionsExt;
+
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let readme = std::fs::read_to_string(root.join("README.md")).expect("a file");
+    let step = readme.split("The chart handles the peak").nth(1).expect("the step");
+    let step = step.split("```").next().expect("its end");
+    let script = step.split_once("run: |\n").expect("a script").1.replace("\\\n", " ");
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = |name: &str| directory.path().join(name);
+    std::fs::create_dir(at("ci")).expect("a directory");
+    std::fs::copy(root.join("examples/backtest/state.yaml"), at("ci/peak.json")).expect("a copy");
+    std::fs::write(at("helm"), "#!/bin/sh\ncat rendered.yaml\n").expect("a file");
+    std::fs::set_permissions(at("helm"), PermissionsExt::from_mode(0o755)).expect("a mode");
+    let rendered = std::fs::read_to_string(root.join("examples/chart/rendered.yaml"));
+    let rendered = rendered.expect("a file");
+    let program = assert_cmd::cargo::cargo_bin!("kubectl-hpa").display().to_string();
+    let script = script.replace("helm ", "./helm ").replace("kubectl-hpa", &program);
+    for (text, code, said) in [
+        (rendered.replace("  replicas: 3\n", ""), 0, ""),
+        (rendered.clone(), 3, "other-writer"),
+        (rendered.replace("maxReplicas: 30", "maxReplicas: 6"), 3, "maxed"),
+    ] {
+        std::fs::write(at("rendered.yaml"), text).expect("a file");
+        let output = std::process::Command::new("sh")
+            .args(["-euc", &script])
+            .current_dir(directory.path())
+            .env_remove("GITHUB_STEP_SUMMARY")
+            .output()
+            .expect("it runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{stderr}");
+        assert!(stderr.contains(said), "{stderr}");
+    }
+}
+
 /// A change to the pods, as a chart makes it to their template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Edit {

@@ -227,9 +227,10 @@ pub struct Overrides {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub fields: Vec<String>,
 
-    /// Replace the HPA with that of these manifests, and the pods with those of its target's template: a
-    /// file, a directory, or - for stdin, as `helm template` and `kustomize build` print them; with --for
-    /// or --trace repeatable, to compare several candidates
+    /// Replace the HPA with that of these manifests, which for a ScaledObject is the one that KEDA makes of
+    /// it, and the pods with those of its target's template: a file, a directory, or - for stdin, as `helm
+    /// template` and `kustomize build` print them; with --for or --trace repeatable, to compare several
+    /// candidates
     #[arg(long, value_name = "FILE")]
     pub hpa: Vec<String>,
 

@@ -52,6 +52,8 @@ pub(crate) enum Fault {
     Warning(String),
     /// Any other answer.
     Answer(Answer),
+    /// An answer that depends on the request.
+    Computed(fn(&Request) -> Answer),
     /// The connection is closed before the request is read, if it has served one before: the server closed it
     /// right after that one, but not before the client sent this one.
     CutWhereKept,
@@ -247,6 +249,7 @@ fn changed(fault: &Fault, request: &Request, mut answer: Answer) -> Answer {
             answer.with("Warning", format!("299 - \"{text}\""))
         }
         Fault::Answer(other) => other.clone(),
+        Fault::Computed(compute) => compute(request),
         Fault::DelayRequest(_)
         | Fault::DelayAnswer(_)
         | Fault::DelayBody(_)

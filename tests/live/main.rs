@@ -19,6 +19,7 @@ mod model;
 mod named;
 mod names;
 mod predict;
+mod prometheus;
 mod roles;
 mod rounds;
 mod saved;

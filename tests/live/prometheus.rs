@@ -1,0 +1,620 @@
+//! A load from Prometheus, end to end: from what a real one answered (`tests/wire`), through the API server's
+//! proxy, and from a real one where it is installed. And the fault matrix of reading: each fault is one line
+//! and an exit code, without a credential and without retries of minutes.
+#![allow(clippy::print_stdout, reason = "it says what is not tested where there is no Prometheus")]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::api::http::Request;
+use super::api::{Answer, Auth, Cluster, Fault, Server, When};
+use super::{NAME, Ran, directory, program, recorded, run};
+
+/// The history that a real Prometheus has in these tests.
+#[path = "../../examples/prometheus/main.rs"]
+#[allow(dead_code, reason = "nothing is written to a directory of the user's here")]
+mod history;
+#[path = "../common/trajectories.rs"]
+mod trajectories;
+
+const STATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/state.yaml");
+const CANDIDATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/candidate.yaml");
+
+/// The hour that was recorded.
+const HOUR: [&str; 4] = ["--since", "2026-11-18T08:30:00Z", "--until", "2026-11-18T09:30:00Z"];
+
+/// Any fault of the API.
+const QUERY: &str = "/api/v1/query";
+
+/// A file in the folder of the tests.
+fn file(name: &str, text: &str) -> String {
+    let path = directory().join(format!("prometheus-{}-{name}", std::process::id()));
+    fs::write(&path, text).expect("a file");
+    path.to_str().expect("a path in UTF-8").to_owned()
+}
+
+/// `predict` of the shop over a load from an address.
+fn predict_at(url: &str, more: &[&str]) -> Ran {
+    let mut command = program();
+    command.args(["predict", "web", "-n", "shop", "-f", STATE, "--prometheus", url]);
+    run(command.args(HOUR).args(more))
+}
+
+/// A server that answers as the real one did, and one that nothing trusts by itself.
+fn server(change: impl FnOnce(&mut Cluster)) -> Server {
+    let mut cluster = recorded();
+    cluster.fault(When::on(QUERY), Fault::Computed(as_recorded));
+    change(&mut cluster);
+    Server::start(cluster)
+}
+
+/// The flags by which such a server is trusted and asked.
+fn trusting(server: &Server) -> Vec<String> {
+    let authority = file(&format!("ca-{}.pem", server.address().port()), server.authority());
+    let token = file("token", "secret-token-of-admin\n");
+    ["--prometheus-ca", &authority, "--prometheus-header", &format!("Authorization=@{token}")]
+        .map(str::to_owned)
+        .to_vec()
+}
+
+fn predict_over(server: &Server, more: &[&str]) -> Ran {
+    let flags = trusting(server);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).chain(more.iter().copied()).collect();
+    predict_at(&server.url(), &flags)
+}
+
+/// What the real Prometheus answered, by path and parameters.
+fn as_recorded(request: &Request) -> Answer {
+    type Key = (String, BTreeMap<String, String>);
+    static ALL: LazyLock<BTreeMap<Key, String>> = LazyLock::new(|| {
+        let lines = include_str!("../wire/prometheus-2.42.jsonl").lines();
+        let entry = |line| {
+            let mut line: Value = serde_json::from_str(line).expect("a recorded answer");
+            let query = serde_json::from_value(line["query"].take()).expect("parameters");
+            ((line["path"].as_str().expect("a path").to_owned(), query), line["answer"].to_string())
+        };
+        lines.map(entry).collect()
+    });
+    if request.header("authorization") != Some("Bearer secret-token-of-admin") {
+        return Answer::text(401, "Unauthorized");
+    }
+    let path = request.path.rsplit('/').next().unwrap_or_default().to_owned();
+    match ALL.get(&(path, request.query.iter().cloned().collect())) {
+        Some(answer) => Answer::json(200, answer.clone()),
+        None => Answer::text(500, &format!("not recorded: {:?}", request.query)),
+    }
+}
+
+/// A CSV of the load in a saved state.
+fn csv(saved: &str) -> String {
+    let saved: Value =
+        serde_json::from_str(&fs::read_to_string(saved).expect("a state")).expect("JSON");
+    let items = saved["items"].as_array().expect("items");
+    let load = items.iter().find(|item| item["kind"] == "Load").expect("a load");
+    let line = |cells: &Value| {
+        let cells =
+            cells.as_array().expect("cells").iter().map(|cell| cell.as_str().expect("text"));
+        cells.collect::<Vec<_>>().join(",")
+    };
+    let rows = load["rows"].as_array().expect("rows").iter().map(line);
+    [line(&load["columns"])].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
+}
+
+/// An answer but for what is said of where the load is from.
+fn without_notes(mut answer: Value) -> Value {
+    answer.as_object_mut().expect("an object").remove("notes");
+    answer
+}
+
+#[test]
+fn a_load_comes_to_the_same_from_prometheus_from_a_file_and_as_a_table() {
+    let server = server(|_| {});
+    let saved = file("week.json", "");
+    let json = ["-o", "json", "--passes", "--hpa", CANDIDATE];
+    let live = predict_over(&server, &[&json[..], &["--save", &saved]].concat()).answer();
+    let load = &live["backtest"]["load"];
+    assert_eq!(load["marks"][0]["text"], "rollout", "{load:#}");
+    assert_eq!(live["backtest"]["check"]["recorded"]["highest"]["replicas"], 13);
+    let notes = super::notes(&live);
+    assert!(
+        notes.contains("CPU usage is the rate over 1m, twice the 30s between two scrapes"),
+        "{notes}"
+    );
+    assert!(notes.contains("a new pod took 20s") || notes.contains("new pods took 20s"), "{notes}");
+
+    // Offline, the answer is the same to the last letter.
+    let offline = |more: &[&str]| {
+        let mut command = program();
+        run(command.args(["predict", "web", "-n", "shop"]).args(more).args(json)).answer()
+    };
+    assert_eq!(offline(&["-f", &saved]), live);
+    // A table has no place for how long pods took to become ready.
+    let table = file("week.csv", &csv(&saved));
+    let as_table = offline(&["-f", STATE, "--trace", &table, "--ready-after", "20s"]);
+    for part in ["replay", "candidates", "load"] {
+        assert_eq!(as_table["backtest"][part], live["backtest"][part], "{part}");
+    }
+    // That of a table is kept, too, and is played again without it.
+    let again = file("again.json", "");
+    let first = offline(&["-f", STATE, "--trace", &table, "--save", &again]);
+    assert_eq!(without_notes(offline(&["-f", &again])), without_notes(first));
+    // What is typed goes before it.
+    let other = file("other.csv", "time,cpu\n0s,100m\n1m,200m\n");
+    let typed = offline(&["-f", &again, "--trace", &other]);
+    assert_eq!(typed["backtest"]["load"]["end"].as_str(), Some("2026-11-23T00:06:00Z"));
+}
+
+#[test]
+fn queries_are_shown_to_who_wants_to_know_and_credentials_to_no_one() {
+    let server = server(|_| {});
+    let ran = predict_over(&server, &["-v", "1"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("PromQL for cpu: sum(max by (namespace, pod, container) (rate("));
+    assert!(!predict_over(&server, &[]).stderr.contains("PromQL"));
+    predict_over(&server, &["-v", "9"]);
+    let asked = server.requests();
+    let others = asked.iter().filter(|request| !request.path.starts_with(QUERY));
+    assert_eq!(others.count(), 0, "only query and query_range are asked");
+}
+
+#[test]
+fn faults_are_one_line() {
+    let prometheus = |code: u16, sort: &str, text: &str| {
+        let body = json!({"status": "error", "errorType": sort, "error": text});
+        Fault::Answer(Answer::json(code, body.to_string()))
+    };
+    let page = "<html><body>Sign in, secret-token-of-admin</body></html>";
+    let many = "query processing would load too many samples into memory in query execution";
+    let values = |values: &str| {
+        let data = format!(
+            r#"{{"resultType":"matrix","result":[{{"metric":{{}},"values":[{values}]}}]}}"#
+        );
+        Fault::Answer(Answer::json(200, format!(r#"{{"status":"success","data":{data}}}"#)))
+    };
+    let rows = [
+        (
+            "401",
+            Fault::Answer(Answer::text(401, "Unauthorized")),
+            "HTTP 401: Unauthorized",
+            "--prometheus-header Authorization=@FILE",
+        ),
+        (
+            "403",
+            Fault::Answer(Answer::text(403, "RBAC: access denied")),
+            "HTTP 403: RBAC: access denied",
+            "--prometheus-header",
+        ),
+        (
+            "404",
+            Fault::Answer(Answer::text(404, "404 page not found")),
+            "HTTP 404: 404 page not found",
+            "/api/v1/query_range",
+        ),
+        (
+            "400",
+            prometheus(400, "bad_data", "1:5: parse error: unexpected end"),
+            "bad_data: 1:5: parse error",
+            "",
+        ),
+        ("422", prometheus(422, "execution", many), "too many samples", "--step"),
+        (
+            "503 of its own",
+            prometheus(503, "timeout", "query timed out in query execution"),
+            "timeout: query timed out",
+            "--since",
+        ),
+        (
+            "503",
+            Fault::Answer(Answer::text(503, "no healthy upstream")),
+            "HTTP 503: no healthy upstream",
+            "",
+        ),
+        (
+            "500",
+            Fault::Answer(Answer::text(500, "secret-token-of-admin is odd")),
+            "HTTP 500: *** is odd",
+            "",
+        ),
+        ("502 in HTML", Fault::HtmlBadGateway, "HTTP 502: <html>", ""),
+        (
+            "302",
+            Fault::Answer(
+                Answer::text(302, "").with("Location", "https://sso/?t=secret-token-of-admin"),
+            ),
+            "HTTP 302: it redirects, which is not followed",
+            "sign in",
+        ),
+        (
+            "200 in HTML",
+            Fault::Answer(Answer::new(200, "text/html", page)),
+            "the answer is none of Prometheus",
+            "sign in",
+        ),
+        ("200 with an error", prometheus(200, "internal", "oh"), "internal: oh", ""),
+        ("invalid JSON", Fault::InvalidJson, "the answer is none of Prometheus", ""),
+        ("another kind", Fault::WrongKind, "the answer is none of Prometheus", ""),
+        ("cut in the body", Fault::CutInBody, "the connection was lost during the response", ""),
+        ("cut before", Fault::CutBeforeHead, "EOF", ""),
+        (
+            "no numbers",
+            values(r#"[1794990600,"NaN"],[1794990630,"+Inf"],[1794990660,"-Inf"]"#),
+            "Prometheus has no samples of cpu between",
+            "--query METRIC=PROMQL",
+        ),
+        ("nothing", values(""), "Prometheus has no samples of cpu between", "docs/prometheus.md"),
+        ("other times", values(r#"[1794990601,"1"]"#), "at other times than were asked for", ""),
+        ("hanging", Fault::Hang, "timed out after 1s", "--request-timeout"),
+    ];
+    for (name, fault, line, hint) in rows {
+        let server = server(|cluster| {
+            cluster.fault(When::on("/api/v1/query_range"), fault);
+        });
+        let begun = Instant::now();
+        let ran = predict_over(&server, &["--request-timeout", "1s", "-v", "0"]);
+        ran.fails(1, &["error: ", line, hint]);
+        let lines = ran.stderr.lines().filter(|line| !line.starts_with("asking Prometheus"));
+        let [error, rest @ ..] = &lines.collect::<Vec<_>>()[..] else { panic!("{name}: nothing") };
+        assert!(error.starts_with("error: "), "{name}: {error}");
+        assert!(
+            rest.len() <= 1 && rest.iter().all(|line| line.starts_with("hint: ")),
+            "{name}: {rest:?}"
+        );
+        assert!(begun.elapsed() < Duration::from_secs(20), "{name}");
+        // Four at once, and each of them again where that may help.
+        let asked = server.requests().len();
+        let most = match name {
+            "503" | "cut before" => 3 + 4 * 4,
+            "no numbers" | "nothing" | "other times" => 3 + 13,
+            _ => 3 + 4,
+        };
+        assert!(asked <= most, "{name}: {asked} requests");
+    }
+}
+
+#[test]
+fn servers_that_cannot_be_reached_or_trusted() {
+    let server = server(|_| {});
+    let token = file("token-only", "secret-token-of-admin");
+    let header = format!("Authorization=@{token}");
+    let ran = predict_at(&server.url(), &["--prometheus-header", &header]);
+    ran.fails(1, &["certificate signed by unknown authority", "hint: --prometheus-ca names"]);
+    predict_at("https://127.0.0.1:1", &[]).fails(1, &["https://127.0.0.1:1", "connection refused"]);
+    for (url, more, part) in [
+        ("https://user:secret-password@prom", &[][..], "must not hold credentials"),
+        ("http://prom.example.com", &["--prometheus-header", &header], "not sent over plain HTTP"),
+        (
+            "http://prom.example.com",
+            &["--prometheus-header", "Authorization=secret-password"],
+            "not of the form NAME=@FILE",
+        ),
+        ("http://prom.example.com", &["--prometheus-ca", "/nowhere.pem"], ""),
+        ("monitoring/prometheus:9090", &[], "with -f there is no cluster"),
+        ("monitoring/prometheus:9090", &["--prometheus-header", &header], "only for an address"),
+        ("http://127.0.0.1:1", &["--query", "rps=sum(x)"], "the HPA has no metric rps"),
+        ("http://127.0.0.1:1", &["--query", "cpu"], "not of the form METRIC=PROMQL"),
+        ("http://127.0.0.1:1", &["--step", "1d"], "not a duration"),
+        ("http://127.0.0.1:1", &["--trace", "week.csv"], "cannot be used with"),
+    ] {
+        let ran = predict_at(url, more);
+        assert!(matches!(ran.code, Some(1 | 2)), "{url} {more:?}: {}", ran.stderr);
+        assert!(
+            ran.stderr.contains(part) && ran.stdout.is_empty(),
+            "{url} {more:?}: {}",
+            ran.stderr
+        );
+    }
+    let mut alone = program();
+    let ran = run(alone.args(["predict", "web", "-f", STATE, "--since", "7d"]));
+    ran.fails(2, &["--prometheus"]);
+    // A state that was saved without a load has nothing to play.
+    let mut bare = program();
+    run(bare.args(["predict", "web", "-f", STATE, "--vary", "max=9..11"]))
+        .fails(2, &["--vary requires something to play"]);
+}
+
+/// A Prometheus with one value for each question about the recorded Deployment.
+fn made_up(request: &Request) -> Answer {
+    let query = request.parameter("query").unwrap_or_default();
+    let number = |name| request.parameter(name).and_then(|text| text.parse::<i64>().ok());
+    let value = match query {
+        query if query.contains("changes(") || query.contains("replicas_updated") => "0",
+        query if query.contains("cfs") => "0.25",
+        query if query.contains("container_cpu_usage") => "0.5",
+        query if query.contains("resource_requests") => "0.1",
+        _ => "10",
+    };
+    let (kind, series) = match (number("start"), number("end"), number("step")) {
+        (Some(start), Some(end), Some(step)) => {
+            let times = (start..=end).step_by(usize::try_from(step).expect("a step"));
+            let values: Vec<Value> = times.map(|time| json!([time, value])).collect();
+            ("matrix", json!({"metric": {}, "values": values}))
+        }
+        _ => (
+            "vector",
+            json!({"metric": {"replicaset": "nginx-deployment-5d"}, "value": [0, value]}),
+        ),
+    };
+    let data = json!({"resultType": kind, "result": [series]});
+    let warnings = ["1 of 3 stores did not answer"];
+    Answer::json(200, json!({"status": "success", "warnings": warnings, "data": data}).to_string())
+}
+
+const PROXY: &str = "/api/v1/namespaces/monitoring/services/prometheus:9090/proxy/api/v1/query";
+
+/// `predict` of the recorded cluster over a load behind a service.
+fn predict_through(server: &Server, user: &str, more: &[&str]) -> Ran {
+    let config = server.kubeconfig(&Auth::Token(user));
+    let mut command = program();
+    command.args(["predict", NAME, "-n", "default", "--prometheus", "monitoring/prometheus:9090"]);
+    run(command.args(["--since", "2h"]).args(more).arg("--kubeconfig").arg(config.path()))
+}
+
+#[test]
+fn a_service_is_reached_through_the_api_server() {
+    let mut cluster = recorded();
+    cluster.fault(When::on(PROXY), Fault::Computed(made_up));
+    let server = Server::start(cluster);
+    let answer = predict_through(&server, "admin", &["-o", "json"]).answer();
+    let check = &answer["backtest"]["check"];
+    assert_eq!(check["recorded"]["highest"]["replicas"], 10, "{check:#}");
+    let notes = super::notes(&answer);
+    assert!(notes.contains("Prometheus warns: 1 of 3 stores did not answer"), "{notes}");
+    assert!(notes.contains("held containers back in 25% of the periods"), "{notes}");
+    let asked = server.requests();
+    let queries = asked.iter().filter(|request| request.path.starts_with(PROXY)).count();
+    assert!(queries >= 10, "{queries}");
+}
+
+#[test]
+fn a_service_that_may_not_or_cannot_be_reached() {
+    let denied = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": "services \"prometheus:9090\" is forbidden: User \"bob\" cannot get resource \"services/proxy\"",
+        "reason": "Forbidden", "code": 403});
+    let none = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": "no endpoints available for service \"prometheus:9090\"",
+        "reason": "ServiceUnavailable", "code": 503});
+    for (code, status, parts) in [
+        (
+            403,
+            denied,
+            [
+                "Error from server (Forbidden)",
+                "get services/proxy in the namespace monitoring",
+                "resources: [\"services/proxy\"], verbs: [\"get\"]",
+            ],
+        ),
+        (
+            503,
+            none,
+            [
+                "Error from server (ServiceUnavailable)",
+                "no endpoints available",
+                "name the port of the service",
+            ],
+        ),
+    ] {
+        let mut cluster = recorded();
+        cluster.fault(When::on(PROXY), Fault::Answer(Answer::json(code, status.to_string())));
+        predict_through(&Server::start(cluster), "admin", &[]).fails(1, &parts);
+    }
+}
+
+/// A Prometheus that runs until it is dropped.
+struct Real {
+    server: Child,
+    url: String,
+    _work: tempfile::TempDir,
+}
+
+impl Drop for Real {
+    fn drop(&mut self) {
+        drop(self.server.kill());
+        drop(self.server.wait());
+    }
+}
+
+impl Real {
+    /// Starts one with a history. None where none is installed, which is said.
+    fn start(history: &history::History) -> Option<Self> {
+        let is_there = |name| Command::new(name).arg("--version").output().is_ok();
+        if !is_there("prometheus") || !is_there("promtool") {
+            // Past the test's own output, which no one reads of a test that passes.
+            let line = "not tested: prometheus and promtool are not installed\n";
+            drop(std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()));
+            return None;
+        }
+        let work = tempfile::Builder::new().prefix("prometheus").tempdir().expect("a folder");
+        let at = |name: &str| -> PathBuf { work.path().join(name) };
+        for (number, text) in history.files() {
+            let block = at(&format!("{number}.om"));
+            fs::write(&block, text).expect("a file");
+            let mut promtool = Command::new("promtool");
+            promtool.args(["tsdb", "create-blocks-from", "openmetrics", "--quiet"]);
+            let made = promtool.arg(&block).arg(at("data")).output().expect("it runs");
+            assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+        }
+        fs::write(at("prometheus.yml"), "{}").expect("a file");
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+        let address = port.expect("a free port").to_string();
+        let server = Command::new("prometheus")
+            .arg(flag("config.file", &at("prometheus.yml")))
+            .arg(flag("storage.tsdb.path", &at("data")))
+            .args(["--storage.tsdb.retention.time=100y", "--log.level=error"])
+            .arg(format!("--web.listen-address={address}"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let real = Self { server, url: format!("http://{address}"), _work: work };
+        let begun = Instant::now();
+        while real.query("vector(1)", 1000, 1030, 30).is_none() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "it does not answer");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Some(real)
+    }
+
+    /// What a query gives over time, as promtool prints it: a value and its time in a line.
+    fn query(&self, query: &str, start: i64, end: i64, step: i64) -> Option<Vec<(i64, f64)>> {
+        let mut promtool = Command::new("promtool");
+        promtool.args(["query", "range", &format!("--start={start}"), &format!("--end={end}")]);
+        let ran = promtool.args([&format!("--step={step}s"), &self.url, query]).output().ok()?;
+        let text = String::from_utf8(ran.stdout).ok().filter(|_| ran.status.success())?;
+        let sample = |line: &str| {
+            let (value, time) = line.split_once(" @[")?;
+            let time: f64 = time.strip_suffix(']')?.parse().ok()?;
+            Some((time as i64, value.parse().ok()?))
+        };
+        Some(text.lines().filter_map(sample).collect())
+    }
+}
+
+fn flag(name: &str, path: &Path) -> String {
+    format!("--{name}={}", path.display())
+}
+
+#[test]
+fn a_real_one_gives_the_load_that_its_history_was_made_of() {
+    let week = history::moments(include_str!("../../examples/backtest/week.csv")).expect("a week");
+    let (first, hours) = (week[0].time, 6 * 3600);
+    let some: Vec<_> = week.into_iter().take_while(|own| own.time <= first + hours).collect();
+    let Some(real) = Real::start(&history::history(&some, 30)) else { return };
+    let (start, end) = (first + 60, first + hours);
+    let [since, until] = [start, end]
+        .map(|second| jiff::Timestamp::from_second(second).expect("a time").to_string());
+    let saved = file("real.json", "");
+    let predict = |source: &[&str]| {
+        let mut command = program();
+        command.args(["predict", "web", "-n", "shop", "-f", STATE, "--hpa", CANDIDATE]);
+        run(command.args(["-o", "json", "--passes", "--ready-after", "20s"]).args(source)).answer()
+    };
+    let live = predict(&[
+        "--prometheus",
+        &real.url,
+        "--since",
+        &since,
+        "--until",
+        &until,
+        "--save",
+        &saved,
+    ]);
+
+    // The same load by another tool and another query, as a table.
+    let pods = r#"namespace="shop", pod=~"web-6d8f9c7b54-.*", container="web""#;
+    let cpu = format!("sum(rate(container_cpu_usage_seconds_total{{{pods}}}[1m]))");
+    let cpu = real.query(&cpu, start, end, 30).expect("samples");
+    let replicas = r#"kube_deployment_spec_replicas{namespace="shop", deployment="web"}"#;
+    let replicas = real.query(replicas, start, end, 30).expect("samples");
+    let ready = r#"kube_deployment_status_replicas_ready{namespace="shop", deployment="web"}"#;
+    let ready = real.query(ready, start, end, 30).expect("samples");
+    let mut table = "time,cpu,replicas,ready\n".to_owned();
+    for ((cpu, replicas), ready) in cpu.iter().zip(&replicas).zip(&ready) {
+        assert!(cpu.0 == replicas.0 && cpu.0 == ready.0);
+        let milli = ((cpu.1 * 1e9).round() / 1e6).ceil();
+        writeln!(table, "{},{milli}m,{},{}", cpu.0, replicas.1, ready.1).expect("text");
+    }
+    let as_table = predict(&["--trace", &file("real.csv", &table)]);
+    for part in ["replay", "candidates", "check"] {
+        assert_eq!(live["backtest"][part], as_table["backtest"][part], "{part}");
+    }
+
+    // The history was made of this load, of which a rate shows the mean over its window; pods that have come or
+    // gone within it are not whole there.
+    let is_steady = |time: i64| {
+        let around = some.iter().filter(|own| (own.time - time).abs() <= 150);
+        let mut counts: Vec<usize> = around.map(|own| own.replicas).collect();
+        counts.dedup();
+        counts.len() == 1
+    };
+    let mut compared = 0;
+    for (time, value) in cpu.iter().filter(|(time, _)| time % 60 == 0 && is_steady(*time)) {
+        let own = some.iter().find(|own| own.time == *time).expect("a moment");
+        assert!((value * 1000.0 - own.cpu as f64).abs() < 1e-6, "{time}: {value} for {}m", own.cpu);
+        compared += 1;
+    }
+    assert!(compared > 100, "{compared}");
+}
+
+#[test]
+fn the_check_of_a_recorded_run_is_as_computed_by_hand() {
+    let moments = trajectories::moments("plain");
+    let mut history = history::History::default();
+    let mut used: BTreeMap<&str, f64> = BTreeMap::new();
+    let mut replicas = Vec::new();
+    for moment in moments {
+        let snapshot = &moment.snapshot;
+        let time = snapshot.now.as_second();
+        let mut add = |series: &str, value: f64| history.add(series, time, value);
+        for pod in &snapshot.pods {
+            let (name, owner) = (&pod.name, pod.owner.as_ref().expect("an owner"));
+            let set = &owner.name;
+            add(
+                &format!(
+                    r#"kube_pod_owner{{namespace="plain",pod="{name}",owner_kind="ReplicaSet",owner_name="{set}"}}"#
+                ),
+                1.0,
+            );
+            add(
+                &format!(
+                    r#"kube_replicaset_owner{{namespace="plain",replicaset="{set}",owner_kind="Deployment",owner_name="web"}}"#
+                ),
+                1.0,
+            );
+        }
+        for item in &snapshot.pod_metrics {
+            let milli = item.containers[0].get("cpu").expect("a usage");
+            let used = used.entry(&item.name).or_default();
+            *used += milli as f64 / 1000.0 * 5.0;
+            let labels = format!(r#"namespace="plain",pod="{}",container="app""#, item.name);
+            add(&format!("container_cpu_usage_seconds_total{{{labels}}}"), *used);
+        }
+        let count = snapshot.scale.as_ref().expect("a scale").spec_replicas;
+        add(r#"kube_deployment_spec_replicas{namespace="plain",deployment="web"}"#, count.into());
+        replicas.push((time, count));
+    }
+    let Some(real) = Real::start(&history) else { return };
+    let last = moments.last().expect("a moment");
+    let state = kubectl_hpa::saved::save::to_json(&[last], &[]).expect("a state");
+    let state = file("plain.json", &state);
+    for (step, at_least) in [(5, 0.85), (30, 0.5), (60, 0.5)] {
+        let mut command = program();
+        command.args(["predict", "web", "-n", "plain", "-f", &state, "--prometheus", &real.url]);
+        command.args(["--since", "20m", "--step", &format!("{step}s"), "-o", "json", "--passes"]);
+        let answer = run(command.args(["--ready-after", "8s", "--metrics-after", "20s"])).answer();
+        let (backtest, check) = (&answer["backtest"], &answer["backtest"]["check"]);
+        let start: jiff::Timestamp =
+            backtest["load"]["start"].as_str().expect("a time").parse().expect("a time");
+        let played = backtest["replay"]["replicas"].as_array().expect("passes");
+        let (mut compared, mut equal, mut within_one) = (0, 0, 0);
+        let passes = check["replicas"].as_array().expect("passes").len();
+        let start = start.as_millisecond();
+        for (pass, own) in played.iter().take(passes).enumerate() {
+            // A pass writes right after its time; half a period later the record has it, as far as it was
+            // sampled by then.
+            let after = 15_000 * i64::try_from(pass).expect("a count") + 7500;
+            let sampled = start + after / (step * 1000) * (step * 1000);
+            let found = replicas.iter().rfind(|(time, _)| time * 1000 <= sampled);
+            let Some((_, recorded)) = found else { continue };
+            let apart = (own.as_i64().expect("replicas") - i64::from(*recorded)).abs();
+            compared += 1;
+            equal += u64::from(apart == 0);
+            within_one += u64::from(apart <= 1);
+        }
+        println!("every {step} s: {equal} of {compared} equal, {within_one} within one");
+        let of = |name: &str| check[name].as_u64();
+        assert_eq!(
+            [of("compared"), of("equal"), of("withinOne")],
+            [Some(compared), Some(equal), Some(within_one)],
+            "{step}"
+        );
+        assert!(equal as f64 >= at_least * compared as f64, "{step}: {equal} of {compared}");
+    }
+}

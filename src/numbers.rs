@@ -33,7 +33,13 @@ pub(crate) fn duration(duration: SignedDuration) -> String {
 pub(crate) fn long(length: SignedDuration) -> String {
     const HOUR: i64 = 3600;
     if length.as_secs() < HOUR {
-        return duration(length);
+        // Of what takes long, the milliseconds are of no interest.
+        let is_long = length.as_secs() >= 10;
+        return duration(if is_long {
+            length.round(jiff::Unit::Second).unwrap_or(length)
+        } else {
+            length
+        });
     }
     let minutes = (length.as_secs() + 30) / 60;
     let parts = [(minutes / 1440, 'd'), (minutes / 60 % 24, 'h'), (minutes % 60, 'm')];
@@ -46,11 +52,24 @@ pub(crate) fn parse_duration(text: &str) -> Result<SignedDuration, NoDuration> {
     let is_number = !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit() || c == b'.');
     let duration = match is_number {
         true => go::parse_duration(&format!("{text}s")),
-        false => go::parse_duration(text),
+        false => duration_with_days(text),
     };
     match duration {
         Some(duration) if duration.is_negative() => Err(NoDuration::Negative),
         duration => duration.ok_or(NoDuration::Form),
+    }
+}
+
+/// A duration as Go reads it, which may begin with days: `7d`, `1d10h24m`.
+pub(crate) fn duration_with_days(text: &str) -> Option<SignedDuration> {
+    let Some((days, rest)) = text.split_once('d') else { return go::parse_duration(text) };
+    let is_number = !days.is_empty() && days.bytes().all(|c| c.is_ascii_digit());
+    let days: i64 = days.parse().ok().filter(|_| is_number)?;
+    let days = SignedDuration::from_secs(days.checked_mul(86_400)?);
+    match rest.as_bytes().first() {
+        None => Some(days),
+        Some(first) if first.is_ascii_digit() => days.checked_add(go::parse_duration(rest)?),
+        Some(_) => None,
     }
 }
 
@@ -180,11 +199,17 @@ mod tests {
     #[test]
     fn typed_durations_need_no_unit() {
         use super::{NoDuration, parse_duration};
-        for (text, millis) in [("1m30s", 90_000), ("600", 600_000), ("1.5", 1500)] {
+        for (text, millis) in [
+            ("1m30s", 90_000),
+            ("600", 600_000),
+            ("1.5", 1500),
+            ("7d", 604_800_000),
+            ("1d10h24m", 123_840_000),
+        ] {
             assert_eq!(parse_duration(text), Ok(SignedDuration::from_millis(millis)), "{text}");
         }
         assert_eq!(parse_duration("-1s"), Err(NoDuration::Negative));
-        for text in ["5x", "", ".", "-1"] {
+        for text in ["5x", "", ".", "-1", "d", "1.5d", "1d-1h", "1h1d", "9999999999999999d"] {
             assert_eq!(parse_duration(text), Err(NoDuration::Form), "{text}");
         }
     }

@@ -37,6 +37,10 @@ Examples:
   kubectl hpa predict web --for 10m --cpu 160%
   kubectl hpa predict web --trace load.csv
 
+  # What would a manifest have done with last week's load, and which settings do best?
+  kubectl hpa predict web --trace week.csv --hpa web.yaml
+  kubectl hpa predict web --trace week.csv --vary target.cpu=50%..80%:5
+
   # The load of the last week, and what another HPA would have made of it
   kubectl hpa predict web --prometheus monitoring/prometheus:9090 --hpa web.yaml
 
@@ -142,7 +146,7 @@ pub struct TimelineArgs {
     /// change is relative to the load at the start. A value applies until the next one, unless samples
     /// come regularly: then one that is late is missing. Optional columns say what the cluster did:
     /// "replicas", "ready" (pods) and "spec" (a word where the spec or the version changed). A trace
-    /// that ends before now begins at its own time
+    /// of another time than now begins at its own time
     #[arg(long, value_name = "FILE", conflicts_with = "prometheus")]
     pub trace: Option<String>,
 

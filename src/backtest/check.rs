@@ -11,7 +11,7 @@ use crate::whatif::timeline::{Point, Record, Timeline, Totals};
 pub struct Check {
     /// How many passes were compared.
     pub compared: usize,
-    /// How many ended with the recorded replicas.
+    /// How many ended with the recorded replicas: those of the sample before or after the pass.
     pub equal: usize,
     /// How many with one more or less, at most.
     pub within_one: usize,
@@ -54,7 +54,8 @@ impl Check {
         for point in replay.passes.iter().take(passes) {
             // The controller writes at its pass, and the record may be of the moment before.
             let at = after.saturating_add(replay.period / 2);
-            let replicas = record.replicas_at(at);
+            let around = record.replicas_around(at);
+            let replicas = around.map(|[before, _]| before);
             recorded.replicas.push(replicas);
             match replicas {
                 Some(replicas) => recorded.add(before.unwrap_or(replicas), replicas),
@@ -62,15 +63,16 @@ impl Check {
             }
             before = replicas.or(before);
             let is_marked = record.marks().any(|mark| mark <= at && at < mark.saturating_add(wait));
-            match replicas.filter(|_| !is_marked) {
+            match around.filter(|_| !is_marked) {
                 None => check.3 += 1,
-                Some(replicas) => {
-                    let apart = replicas.abs_diff(point.replicas);
+                Some(around) => {
+                    let [before, next] = around.map(|it| it.abs_diff(point.replicas));
+                    let apart = before.min(next);
                     check.0 += 1;
                     check.1 += usize::from(apart == 0);
                     check.2 += usize::from(apart <= 1);
                     own += i128::from(point.replicas);
-                    others += i128::from(replicas);
+                    others += i128::from(around[0]);
                 }
             }
             after = after.saturating_add(replay.period);

@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use jiff::SignedDuration;
 
 use crate::engine;
-use crate::engine::decision::Decision;
+use crate::engine::decision::{Decision, MetricResult};
 use crate::error::Error;
 use crate::memory::Remembered;
 use crate::snapshot::Snapshot;
@@ -19,7 +19,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::metric::PodMetrics;
 use crate::whatif::overrides::{Assumptions, Override};
 use crate::whatif::timeline::{
-    Course, LoadFacts, Player, Record, Timeline, TimelineOptions, Totals, begin_in_the_past,
+    Course, LoadFacts, Player, Record, Timeline, TimelineOptions, Totals, begin_with_load,
 };
 pub use check::{Check, Recorded};
 pub use parting::{Parting, Stretches};
@@ -30,6 +30,9 @@ pub use search::{Axis, Filter, Found, Search, Tried};
 pub struct Backtest {
     /// The load, if it is that of a trace.
     pub load: Option<LoadFacts>,
+    /// The metrics of the HPA that have no value in any pass: the load is not about them, and they cannot
+    /// be read at its start.
+    pub lacking: Vec<String>,
     /// The run of the HPA as it is.
     pub replay: Run,
     /// The runs of other specs, in the order in which they were given.
@@ -111,12 +114,12 @@ pub struct Prepared {
 }
 
 impl Plan {
-    /// Plans runs over what was observed. A load of the past begins with the replicas that were
+    /// Plans runs over what was observed. A load of another time begins with the replicas that were
     /// recorded, and pods start as fast as they did then unless `times_are_given`.
     pub fn new(mut timeline: TimelineOptions, mut observed: Input, times_are_given: bool) -> Self {
         let (mut is_moved, mut replicas) = (false, None);
         if let Some(trace) = timeline.trace.clone() {
-            is_moved = begin_in_the_past(&mut observed, &trace);
+            is_moved = begin_with_load(&mut observed, &trace, timeline.times);
             let record = trace.record(observed.snapshot.now);
             let scale = observed.snapshot.scale.as_ref().map(|scale| scale.spec_replicas);
             let recorded = record.replicas_at(SignedDuration::ZERO);
@@ -136,7 +139,8 @@ impl Plan {
         self.timeline.trace.as_ref().is_some_and(|trace| trace.is_recorded(now))
     }
 
-    /// The same with other specs that are played over the same load, as far as they can be assumed.
+    /// The same with all specs that are played over the load, as far as they can be assumed; first the HPA
+    /// as it is.
     #[must_use]
     pub fn beside<'s>(mut self, others: impl Iterator<Item = &'s Assumptions>) -> Self {
         let decision = decide(&self.observed);
@@ -196,6 +200,7 @@ impl Plan {
             let totals = Totals::new(*now, controller.sync_period, passes, &hpa.spec);
             Check::of(&timeline, record, passes, replay.player.longest_wait(), totals)
         });
+        let lacking = replay.lacking();
         let mut runs = Vec::with_capacity(candidates.len());
         for Spec { name, assumptions, manifest } in candidates {
             let own = self.prepare(&assumptions)?;
@@ -211,6 +216,7 @@ impl Plan {
         let Prepared { input, overrides, .. } = replay;
         Ok(Some(Backtest {
             load: trace.map(|trace| trace.facts(input.snapshot.now, timeline.totals.span())),
+            lacking,
             replay: Run { name: "replay".to_owned(), input, overrides, timeline },
             candidates: runs,
             check,
@@ -254,6 +260,13 @@ impl Prepared {
     /// The first pass, and each thing that was assumed of it.
     pub fn into_parts(self) -> (Input, Vec<Override>) {
         (self.input, self.overrides)
+    }
+
+    /// The metrics that have no value in any pass.
+    fn lacking(&self) -> Vec<String> {
+        let failed = self.first.metrics().filter(|it| matches!(it.result, MetricResult::Error(_)));
+        let failed = failed.filter(|it| !self.player.has(it.index));
+        failed.map(|it| self.input.snapshot.hpa.spec.metrics[it.index].label()).collect()
     }
 
     /// The run at its first pass.

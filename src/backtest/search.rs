@@ -25,6 +25,8 @@ pub struct Axis {
     pub path: String,
     /// The values, as they would be typed.
     pub values: Vec<String>,
+    /// The end of the range, if the steps do not lead to it.
+    pub missed: Option<String>,
 }
 
 /// The combinations of several fields.
@@ -56,13 +58,17 @@ pub type Filter<'f> = dyn Fn(&Pass, &Totals) -> Truth + Sync + 'f;
 pub struct Found {
     /// The fields that were varied.
     pub fields: Vec<String>,
+    /// The ranges to whose ends no step leads: the field, its last value, and the end.
+    pub missed: Vec<(String, String, String)>,
     /// What is assumed of the spec in all of them, as it was typed.
     pub base: Vec<String>,
     /// How many combinations there are.
     pub combinations: usize,
     /// Those that were tried, in order; fewer than there are if a signal ended the search.
     pub tried: Vec<Tried>,
-    /// Those of them that meet what is expected, and that no other of these beats in both replica-hours and time short, by their places.
+    /// Those of them that meet what is expected and that nothing else beats that does, by their places: no
+    /// other setting, and not the HPA as it is. One run beats another if it has fewer replica-hours, less
+    /// time short or a smaller shortfall, and is behind in none of these.
     pub front: Vec<usize>,
     /// The exit code of the signal that ended the search, if one did.
     pub stopped: Option<u8>,
@@ -81,13 +87,16 @@ impl Axis {
         if path.is_empty() {
             return Err(bad("the field is missing"));
         }
+        let mut missed = None;
         let values = match range.split_once("..") {
             Some((from, rest)) => {
                 let (to, step) = match rest.split_once(':') {
                     Some((to, step)) => (to, step),
                     None => (rest, "1"),
                 };
-                steps(from, to, step).map_err(|why| bad(&why))?
+                let (values, is_end) = steps(from, to, step).map_err(|why| bad(&why))?;
+                missed = (!is_end).then(|| to.to_owned());
+                values
             }
             None => range.split(',').map(str::to_owned).collect(),
         };
@@ -98,7 +107,7 @@ impl Axis {
         if let Some((_, value)) = values.iter().enumerate().find(|own| is_repeated(*own)) {
             return Err(bad(&format!("{value} is there twice")));
         }
-        Ok(Self { path: path.to_owned(), values })
+        Ok(Self { path: path.to_owned(), values, missed })
     }
 
     /// Sets the field to one of its values, as the flag for it does.
@@ -112,8 +121,9 @@ impl Axis {
     }
 }
 
-/// The values from one to another, both included if the steps lead there. They have the unit of the first.
-fn steps(from: &str, to: &str, step: &str) -> Result<Vec<String>, String> {
+/// The values from one to another, and whether the last step leads to the end, which is included then. They
+/// have the unit of the first.
+fn steps(from: &str, to: &str, step_text: &str) -> Result<(Vec<String>, bool), String> {
     let read = |text: &str| {
         let (digits, is_percent) = match text.strip_suffix('%') {
             Some(digits) => (digits, true),
@@ -125,7 +135,7 @@ fn steps(from: &str, to: &str, step: &str) -> Result<Vec<String>, String> {
         Ok::<_, String>((quantity, is_percent))
     };
     let ((first, is_percent), (last, last_is), (step, step_is)) =
-        (read(from)?, read(to)?, read(step)?);
+        (read(from)?, read(to)?, read(step_text)?);
     if is_percent != last_is || (step_is && !is_percent) {
         return Err("the numbers of a range have one unit".to_owned());
     }
@@ -141,15 +151,24 @@ fn steps(from: &str, to: &str, step: &str) -> Result<Vec<String>, String> {
         return Err(format!("{count} values, and the limit is {MOST}: use a larger step"));
     }
     let unit = if is_percent { "%" } else { "" };
+    let is_decimal = [from, to, step_text].iter().all(|text| !text.contains(char::is_alphabetic));
     let value = |place: i128| {
         let milli = i64::try_from(start + place * by).unwrap_or(i64::MAX);
         match milli % 1000 {
             // Fields that are numbers do not take 1k for 1000.
             0 if first.format() != Format::BinarySI => format!("{}{unit}", milli / 1000),
+            // As it was typed: 0.15, not 150m.
+            _ if is_decimal => format!("{}{unit}", decimal(milli)),
             _ => format!("{}{unit}", Quantity::from_milli(milli, first.format())),
         }
     };
-    Ok((0..count).map(value).collect())
+    Ok(((0..count).map(value).collect(), (end - start) % by == 0))
+}
+
+/// Thousandths as a decimal number.
+fn decimal(milli: i64) -> String {
+    let text = format!("{}.{:03}", milli / 1000, milli % 1000);
+    text.trim_end_matches('0').to_owned()
 }
 
 impl Search {
@@ -262,12 +281,17 @@ impl Search {
 }
 
 impl Search {
-    /// What was found, from what was tried.
+    /// What was found, from what was tried. `rival` is the HPA as it is, if it meets what is expected.
     ///
     /// # Errors
     ///
     /// The API server would not take any of it.
-    pub fn found(&self, tried: Vec<Tried>, stopped: Option<u8>) -> Result<Found, Error> {
+    pub fn found(
+        &self,
+        tried: Vec<Tried>,
+        rival: Option<&Totals>,
+        stopped: Option<u8>,
+    ) -> Result<Found, Error> {
         let is_refused = tried.iter().all(|own| own.result.is_err());
         if let (true, Some(Err(why))) = (is_refused, tried.first().map(|it| &it.result)) {
             let all = tried.len();
@@ -286,10 +310,14 @@ impl Search {
         let played = played.filter_map(|(place, own)| Some((place, own.result.as_ref().ok()?)));
         let played: Vec<(usize, &Totals)> = played.collect();
         let totals: Vec<&Totals> = played.iter().map(|(_, totals)| *totals).collect();
-        let front = front(&totals).into_iter().map(|place| played[place].0).collect();
+        let front = front(&totals, rival).into_iter().map(|place| played[place].0).collect();
         let fields = self.axes.iter().map(|axis| axis.path.clone()).collect();
         let (combinations, base) = (self.count(), self.base());
-        Ok(Found { fields, base, combinations, front, tried, stopped })
+        let missed = self.axes.iter().filter_map(|Axis { path, values, missed }| {
+            Some((path.clone(), values.last()?.clone(), missed.clone()?))
+        });
+        let missed = missed.collect();
+        Ok(Found { fields, missed, base, combinations, front, tried, stopped })
     }
 }
 
@@ -313,24 +341,27 @@ fn in_words_of_vary(message: &str) -> String {
         .to_owned()
 }
 
-/// The places of those that no other beats in both replica-hours and time short, in the order of the
-/// former.
-fn front(totals: &[&Totals]) -> Vec<usize> {
-    let cost = |place: usize| (totals[place].replica_passes(), totals[place].short());
-    let mut order: Vec<usize> = (0..totals.len()).collect();
-    order.sort_by_key(|place| cost(*place));
-    let mut best: Option<(i128, SignedDuration)> = None;
-    order.retain(|place| {
-        let (hours, short) = cost(*place);
-        // Equal ones do not beat each other.
-        let is_best = best.is_none_or(|best| short < best.1 || (hours, short) == best);
-        if is_best {
-            best = Some((hours, short));
-        }
-        is_best
-    });
-    order
+/// The places of those that neither another nor the rival beats, by replica-hours.
+fn front(totals: &[&Totals], rival: Option<&Totals>) -> Vec<usize> {
+    let cost = |of: &Totals| (of.replica_passes(), of.short(), of.short_passes());
+    let costs: Vec<_> = totals.iter().map(|of| cost(of)).collect();
+    let rival = rival.map(cost);
+    let beaten = |own: &Cost| {
+        let beats = |(hours, short, missing): &Cost| {
+            (hours, short, missing) != (&own.0, &own.1, &own.2)
+                && *hours <= own.0
+                && *short <= own.1
+                && *missing <= own.2
+        };
+        costs.iter().chain(&rival).any(beats)
+    };
+    let mut front: Vec<usize> = (0..costs.len()).filter(|place| !beaten(&costs[*place])).collect();
+    front.sort_by_key(|place| costs[*place]);
+    front
 }
+
+/// Replica-hours, time short and shortfall, each in passes where it can be.
+type Cost = (i128, SignedDuration, i128);
 
 #[cfg(test)]
 mod tests {
@@ -347,6 +378,7 @@ mod tests {
             ("behavior.scaleDown.stabilizationWindowSeconds=500..1500:500", "500 1000 1500"),
             ("behavior.scaleDown.stabilizationWindowSeconds=60,300,600", "60 300 600"),
             ("behavior.scaleUp.selectPolicy=Max,Disabled", "Max Disabled"),
+            ("behavior.scaleUp.tolerance=0.05..0.2:0.05", "0.05 0.1 0.15 0.2"),
         ] {
             assert_eq!(Axis::read(text).unwrap().values.join(" "), values, "{text}");
         }

@@ -26,7 +26,7 @@ impl FindingsWatch {
 
     /// What is found of `--fail-on`.
     pub(super) fn failed(&self, explanation: &Explanation<'_>) -> Vec<&'static str> {
-        let found = self.fail_on.iter().filter(|watched| explanation.has(**watched));
+        let found = self.fail_on.iter().filter(|watched| !explanation.of(**watched).is_empty());
         found.map(|watched| watched.as_str()).collect()
     }
 }

@@ -26,7 +26,8 @@ pub(super) fn judge(
         let facts = Facts::of(pass);
         let facts = run.map_or(facts, |run| facts.with_runs(run, replay.unwrap_or(run)));
         let found = watch.fail_on.iter();
-        let found = found.map(|it| Expectation::not_found(it.as_str(), explanation.has(*it)));
+        let found = found
+            .map(|it| Expectation::not_found(it.as_str(), &explanation.of(*it), totals.is_some()));
         match runs.and_then(|runs| runs.search.as_ref()) {
             // What is expected chose among the settings.
             Some(search) => {
@@ -61,13 +62,17 @@ fn tried(search: &Found) -> String {
     let of = |truth| tried.iter().filter(|own| own.result.is_ok() && own.meets == truth).count();
     let refused = tried.iter().filter(|own| own.result.is_err()).count();
     let counts = [
-        (of(Truth::True), "meet it"),
-        (of(Truth::False), "do not"),
-        (of(Truth::Unknown), "may or may not"),
-        (refused, "cannot be played"),
-        (combinations.saturating_sub(tried.len()), "were not tried"),
+        (of(Truth::True), ["meets it", "meet it"]),
+        (of(Truth::False), ["does not", "do not"]),
+        (of(Truth::Unknown), ["may or may not"; 2]),
+        (refused, ["cannot be played"; 2]),
+        (combinations.saturating_sub(tried.len()), ["was not tried", "were not tried"]),
     ];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = counts.map(|(count, what)| format!("{count} {what}")).collect();
+    let counts: Vec<String> = counts
+        .map(|(count, [one, several])| {
+            format!("{count} {}", if count == 1 { one } else { several })
+        })
+        .collect();
     format!("of {combinations} settings, {}", counts.join(", "))
 }

@@ -14,7 +14,7 @@ use crate::saved::file;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::load::Load;
-use crate::whatif::expect::{Facts, Gate, RunFacts};
+use crate::whatif::expect::{Facts, Gate, RunFacts, Truth};
 use crate::whatif::overrides::{Assumptions, Candidate, Override};
 use crate::whatif::timeline::{JoinTimes, Timeline, TimelineOptions, Totals, Trace};
 
@@ -56,7 +56,7 @@ impl Runs {
         let as_it_is = assumptions.without_candidate();
         let first = search.map(Search::first).transpose()?;
         let specs = candidates.iter().map(|own| &own.assumptions).chain(&first);
-        let plan = plan.beside(specs.chain([&as_it_is]));
+        let plan = plan.beside(std::iter::once(&as_it_is).chain(specs));
         if candidates.is_empty() && search.is_none() && !plan.is_recorded() {
             let prepared = plan.prepare(assumptions)?;
             let timeline = prepared.play()?;
@@ -75,7 +75,10 @@ impl Runs {
                 gate.truth(&facts)
             };
             let expected = gate.has_expectations().then_some(&meets as &Filter<'_>);
-            backtest.search = Some(vary(search, &plan, expected, terminal)?);
+            let totals = &backtest.replay.timeline.totals;
+            let is_rival = meets(&begin, totals) == Truth::True;
+            let rival = is_rival.then_some(totals);
+            backtest.search = Some(vary(search, &plan, expected, rival, terminal)?);
         }
         let first = backtest.candidates.first().map_or(&backtest.replay, |it| &it.run);
         let (input, overrides) = (first.input.clone(), first.overrides.clone());

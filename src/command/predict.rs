@@ -27,7 +27,7 @@ use crate::report::prediction::Prediction;
 use crate::saved::file;
 use crate::saved::save::Saved;
 use crate::snapshot::note::Note;
-use crate::whatif::expect::{Expectation, Gate};
+use crate::whatif::expect::Gate;
 use crate::whatif::kept::kept_targets;
 use crate::whatif::overrides::{Assumptions, NamedMetric};
 use crate::whatif::thresholds::{Found, thresholds};
@@ -40,7 +40,12 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         FailOn::Condition(_) => None,
     });
     let of_findings: Vec<String> = of_findings.collect();
-    let watch = FindingsWatch::read(&of_findings, &args.expect.ignore)?;
+    let watch = FindingsWatch::read(&of_findings, &args.expect.ignore).map_err(|e| {
+        match e.hint.as_ref().is_some_and(|hint| hint.starts_with("did you mean")) {
+            true => e,
+            false => e.hint("docs/findings.md lists the codes, and --help the conditions"),
+        }
+    })?;
     let is_gated = !gate.is_empty() || !watch.fail_on.is_empty();
     if let Some(report) = args.expect.reports.first()
         && !gate.has_expectations()
@@ -64,6 +69,10 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     load = table(&args.timeline)?.or(load);
     let Predict { timeline: TimelineArgs { span, .. }, prometheus, .. } = args;
     let plays = span.is_some() || load.is_some() || prometheus.prometheus.is_some();
+    let is_data = matches!(args.output, Some(PredictOutput::Json | PredictOutput::Yaml));
+    if args.timeline.passes && !is_data {
+        return Err(Error::usage("--passes requires -o json or -o yaml"));
+    }
     if !plays {
         gate.check_without_run()?;
         check_not_played(&args.timeline)?;
@@ -141,7 +150,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             let is_stated = history.is_some() || !recommendations.is_empty() || observe.is_some();
             if plan.is_moved && is_stated {
                 return Err(Error::usage(
-                    "the load is of the past, whose controller starts without a history",
+                    "the load begins at another time than the state was read: its controller starts \
+                     without a history",
                 )
                 .hint("leave out --history, --recommendation and --observe"));
             }
@@ -157,10 +167,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     if plays && timeline.is_none() {
         assumed.input.notes.push(Note::NotPlayed);
     }
-    let findings = watch.fail_on.iter().map(|it| Expectation::not_found(it.as_str(), true).name());
-    let expected: Vec<String> = gate.of_first_pass().into_iter().chain(findings).collect();
-    if timeline.is_some() && !expected.is_empty() {
-        assumed.input.notes.push(Note::FirstPassExpected { expected });
+    if timeline.is_some() && args.expect.exit_code {
+        assumed.input.notes.push(Note::ExitCodeOfFirstPass);
     }
     gate.check(&assumed.input.snapshot.hpa.spec)?;
     for other in backtest.iter().flat_map(|own| own.candidates.iter().skip(1)) {

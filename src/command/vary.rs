@@ -12,6 +12,7 @@ use super::interrupt::Signals;
 use super::progress::shown;
 use crate::backtest::{Filter, Found, Plan, Search, Tried};
 use crate::error::Error;
+use crate::whatif::timeline::Totals;
 
 /// Tries every combination.
 ///
@@ -22,10 +23,11 @@ pub(super) fn vary(
     search: &Search,
     plan: &Plan,
     expected: Option<&Filter<'_>>,
+    rival: Option<&Totals>,
     terminal: &Terminal,
 ) -> Result<Found, Error> {
     let threads = available_parallelism().map_or(1, NonZero::get);
-    vary_on(threads, search, plan, expected, terminal)
+    vary_on(threads, search, plan, expected, rival, terminal)
 }
 
 fn vary_on(
@@ -33,6 +35,7 @@ fn vary_on(
     search: &Search,
     plan: &Plan,
     expected: Option<&Filter<'_>>,
+    rival: Option<&Totals>,
     terminal: &Terminal,
 ) -> Result<Found, Error> {
     let fail = |e: std::io::Error| Error::failed(format!("failed to start the search: {e}"));
@@ -80,7 +83,7 @@ fn vary_on(
         next.store(count, Ordering::Relaxed);
         stopped
     })?;
-    search.found(tried.into_iter().flatten().collect(), stopped)
+    search.found(tried.into_iter().flatten().collect(), rival, stopped)
 }
 
 #[cfg(test)]
@@ -118,7 +121,7 @@ mod tests {
         let vary = ["max=4..12:2", "behavior.scaleDown.stabilizationWindowSeconds=0,60,300"];
         let search = Search::new(&vary.map(str::to_owned), &Overrides::default(), None).unwrap();
         let found = |threads| {
-            let found = vary_on(threads, &search, &plan, None, &Terminal::default()).unwrap();
+            let found = vary_on(threads, &search, &plan, None, None, &Terminal::default()).unwrap();
             let totals = found.tried.iter().map(|tried| tried.result.clone());
             (totals.collect::<Vec<_>>(), found.front)
         };

@@ -11,7 +11,7 @@ use super::Certainty;
 use super::chart::{Chart, MOST_SERIES};
 use super::clock::{Clock, millis};
 use super::page::{Symbols, Tone};
-use super::search::Searched;
+use super::search::{OTHER_TARGETS, Searched};
 use super::section::{Detail, Part, Section, Table};
 use super::timeline::Played;
 use super::totals::hours;
@@ -36,9 +36,15 @@ pub struct Compared<'a> {
     is_off: bool,
 }
 
-/// A replay that is within one of the recorded replicas for a smaller share of the time is warned about: off
+/// A replay is warned about if it is within one of the recorded replicas for a smaller share of the time: off
 /// by two or more for longer than that, it misses more than the peaks between two samples.
 const TRUSTED: f64 = 0.9;
+
+/// Or if it has the recorded replicas themselves for a smaller share: of few replicas, one is much.
+const TRUSTED_EQUAL: f64 = 0.5;
+
+/// Or if its replica-hours, which is what people compare, are off by more.
+const TRUSTED_HOURS: f64 = 0.1;
 
 /// A share of the time without an answer that a comparison may not leave unsaid.
 const CONSIDERABLE: f64 = 0.1;
@@ -154,6 +160,14 @@ impl<'a> Compared<'a> {
             return (Tone::Stay, text.to_owned());
         }
         let replay = self.totals();
+        let mut runs = self.backtest.candidates.iter().map(|own| &own.run.timeline.totals);
+        let is_unanswered = |own: &Totals| own.unanswered() == own.span();
+        if is_unanswered(replay) && runs.all(is_unanswered) {
+            return (
+                Tone::Stay,
+                "NO PASS HAS AN ANSWER: METRICS ARE MISSING THROUGHOUT".to_owned(),
+            );
+        }
         let all: Vec<(String, &Candidate)> =
             self.each().map(|(name, candidate, _)| (heading(&name), candidate)).collect();
         match &all[..] {
@@ -250,13 +264,20 @@ impl<'a> Compared<'a> {
     /// Why the replay may not be trusted.
     pub(super) fn warning(&self) -> Option<String> {
         let check = self.backtest.check.as_ref()?;
-        let share = share(check.within_one, check.compared).filter(|share| *share < TRUSTED)?;
+        let equal = share(check.equal, check.compared)?;
+        let within_one = share(check.within_one, check.compared)?;
+        let off = check.replica_hours.map_or(0.0, |ratio| (ratio - 1.0).abs());
+        if within_one >= TRUSTED && equal >= TRUSTED_EQUAL && off <= TRUSTED_HOURS {
+            return None;
+        }
+        let hours = check.replica_hours.filter(|_| off > TRUSTED_HOURS);
+        let hours = hours.map(|ratio| format!(", replica-hours {}", signed(ratio - 1.0)));
+        let (equal, within_one, hours) = (part(equal), part(within_one), hours.unwrap_or_default());
         let is_compared = !self.candidates.is_empty() || self.backtest.search.is_some();
         let comparison = if is_compared { ", and neither does the comparison" } else { "" };
         Some(format!(
-            "Warning: the replay is within one of the recorded replicas for only {} of the time, so \
-             it says little about this cluster{comparison}",
-            part(share)
+            "Warning: the replay has the recorded replicas for {equal} of the time (within one for \
+             {within_one}{hours}), so it says little about this cluster{comparison}"
         ))
     }
 
@@ -344,6 +365,11 @@ impl<'a> Compared<'a> {
             None => format!("as it is in the first pass, for {}", long(played)),
         };
         let mut facts = vec![("LOAD".to_owned(), load)];
+        let lacking = &self.backtest.lacking;
+        facts.extend((!lacking.is_empty()).then(|| {
+            let text = format!("{}: not in the load, and not readable at its start", list(lacking));
+            ("NO VALUE".to_owned(), text)
+        }));
         facts.extend(self.backtest.check.as_ref().map(|it| ("CHECK".to_owned(), self.check(it))));
         facts.extend(self.backtest.ready_after.map(|ready| {
             let used = self.backtest.replay.timeline.times.ready;
@@ -358,12 +384,12 @@ impl<'a> Compared<'a> {
     }
 
     fn load(&self, load: &LoadFacts, played: SignedDuration) -> String {
-        let LoadFacts { metrics, step, is_absolute, start, end, gaps, marks } = load;
+        let LoadFacts { metrics, step, is_absolute, start: begun, end, gaps, marks } = load;
         let mut text = list(metrics);
         if let Some(step) = step {
-            text += &format!(", every {}", duration(*step));
+            text += &format!(", every {}", long(*step));
         }
-        let length = end.duration_since(*start);
+        let length = end.duration_since(*begun);
         if !length.is_zero() {
             text += &format!(", {}", long(length));
         }
@@ -373,16 +399,23 @@ impl<'a> Compared<'a> {
         if gaps.count > 0 {
             text += &format!("; {} ({})", count(gaps.count, "gap"), long(gaps.total));
         }
+        let start = self.backtest.replay.timeline.start;
+        let is_played = |mark: &&Mark| {
+            !mark.time.duration_since(start).is_negative()
+                && mark.time.duration_since(start) < played
+        };
+        let marks: Vec<&Mark> = marks.iter().filter(is_played).collect();
         if !marks.is_empty() {
             let clock = self.clock();
             let named = marks.iter().take(NAMED);
-            let mut named: Vec<String> =
-                named.map(|Mark { time, text }| format!("{text} {}", clock.at(*time))).collect();
+            let mut named: Vec<String> = named
+                .map(|Mark { time, text }| format!("{} {}", at_a_glance(text), clock.at(*time)))
+                .collect();
             let further = marks.len().saturating_sub(NAMED);
             named.extend((further > 0).then(|| format!("{further} more")));
             text += &format!("; {}: {}", count(marks.len(), "mark"), list(&named));
         }
-        let skipped = self.backtest.replay.timeline.start.duration_since(*start);
+        let skipped = start.duration_since(*begun);
         if skipped.is_positive() && skipped < length {
             text += &format!("; its first {}, before the first pass, are left out", long(skipped));
         }
@@ -440,18 +473,29 @@ impl<'a> Compared<'a> {
         });
         let columns = recorded.into_iter().chain([replayed]).chain(candidates);
         let columns: Vec<Column<'_>> = columns.collect();
+        let mut sentences = Vec::new();
+        sentences.extend(self.has_other_targets().then(|| OTHER_TARGETS.to_owned()));
         let table = self.by_column(&columns);
         if width(&table) <= WIDTH {
-            return [Part::Table(table), Part::Text(Vec::new())];
+            return [Part::Table(table), Part::Text(sentences)];
         }
-        let mut sentences = Vec::new();
         let mut add = |what: &str, each: Vec<String>| {
             sentences.extend((!each.is_empty()).then(|| format!("{what}: {}.", list(&each))));
         };
         let lengths = |of: fn(&Totals) -> SignedDuration| {
             let some = columns.iter().filter_map(Column::of_run_titled);
             let some = some.filter(|(_, totals)| !of(totals).is_zero());
-            some.map(|(title, totals)| format!("{title} for {}", long(of(totals)))).collect()
+            let lengths: Vec<(&str, String)> =
+                some.map(|(title, totals)| (title, long(of(totals)))).collect();
+            let runs = columns.iter().filter_map(Column::of_run).count();
+            match &lengths[..] {
+                [(_, first), rest @ ..]
+                    if lengths.len() == runs && rest.iter().all(|(_, own)| own == first) =>
+                {
+                    vec![format!("each run for {first}")]
+                }
+                _ => lengths.iter().map(|(title, own)| format!("{title} for {own}")).collect(),
+            }
         };
         let mut table = self.by_row(&columns, true);
         if width(&table) > WIDTH {
@@ -464,6 +508,18 @@ impl<'a> Compared<'a> {
         add("Wanting more than max", lengths(Totals::above_max));
         add("Without an answer", lengths(Totals::unanswered));
         [Part::Table(table), Part::Text(sentences)]
+    }
+
+    /// Whether a candidate compares a metric with another target than the HPA as it is does.
+    fn has_other_targets(&self) -> bool {
+        let targets = |run: &'a Run| {
+            run.input.snapshot.hpa.spec.metrics.iter().map(|own| (own.label(), own.target()))
+        };
+        let replay = &self.backtest.replay;
+        let differs = |(label, target)| {
+            targets(replay).any(|(other, before)| other == label && before != target)
+        };
+        self.backtest.candidates.iter().any(|own| targets(&own.run).any(differs))
     }
 
     fn by_column(&self, columns: &[Column<'_>]) -> Table {
@@ -495,6 +551,7 @@ impl<'a> Compared<'a> {
         row("short of the proposal", &|it| it.of_run().map(|own| long(own.short())));
         if any(Totals::short) {
             let longest = |it: &Column<'_>| it.of_run()?.longest_short();
+            row("replica-hours short", &|it| it.of_run().map(|own| hours(own.shortfall())));
             row("longest stretch", &|it| longest(it).map(|own| long(own.length)));
             row("from", &|it| longest(it).map(|own| clock.at(own.start)));
         }
@@ -516,7 +573,10 @@ impl<'a> Compared<'a> {
             let mut cells = vec![
                 column.title.clone(),
                 format!("{}{against}", hours(own.replica_hours())),
-                format!("{}-{}", own.lowest, own.highest.replicas),
+                match (own.lowest, own.highest.replicas) {
+                    (one, same) if one == same => one.to_string(),
+                    (lowest, highest) => format!("{lowest}-{highest}"),
+                },
                 long(own.at_max()),
                 run.map_or_else(dash, |own| long(own.short())),
                 run.and_then(Totals::longest_short).map_or_else(dash, |own| long(own.length)),
@@ -619,7 +679,11 @@ impl<'a> Compared<'a> {
         bounds.dedup();
         let timeline = &self.backtest.replay.timeline;
         let marks = self.backtest.load.iter().flat_map(|load| &load.marks);
-        let marks = marks.map(|mark| (mark.time.duration_since(timeline.start), mark.text.clone()));
+        let marks =
+            marks.map(|mark| (mark.time.duration_since(timeline.start), at_a_glance(&mark.text)));
+        // The pass at the end of the load is no part of it.
+        let end = millis(span);
+        series.iter_mut().for_each(|own| own.steps.retain(|(at, _)| *at < end));
         let clock = self.clock();
         Chart {
             title: match self.not_drawn().is_empty() {
@@ -674,6 +738,15 @@ fn ends_at(run: &Run) -> String {
         Some((low, high)) => format!("{low} to {high}"),
         None if totals.is_settled => totals.last.to_string(),
         None => format!("{}, unsettled", totals.last),
+    }
+}
+
+/// A text of any length, as far as it fits beside others.
+fn at_a_glance(text: &str) -> String {
+    const MOST: usize = 40;
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
     }
 }
 

@@ -107,9 +107,10 @@ impl<'a> Explanation<'a> {
         self
     }
 
-    /// Whether there is a finding that matches.
-    pub fn has(&self, watched: Watched) -> bool {
-        self.findings.iter().any(|finding| watched.is(finding.code, finding.severity))
+    /// The findings that match, by their codes.
+    pub fn of(&self, watched: Watched) -> Vec<&'static str> {
+        let found = self.findings.iter().filter(|it| watched.is(it.code, it.severity));
+        found.map(|finding| finding.code.as_str()).collect()
     }
 
     /// Explains a pass.

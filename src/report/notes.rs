@@ -192,7 +192,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                  replicas"
             )
         }
-        Note::BegunInThePast { read } => {
+        Note::BegunWithLoad { read } => {
             let read = SecondsTime(*read);
             format!(
                 "the HPA and the pods are those of {read}, taken for the state at the start of the \
@@ -201,9 +201,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         }
         Note::OfLoad(note) => load::text(note),
         Note::NotPlayed => NOT_PLAYED.to_owned(),
-        Note::FirstPassExpected { expected } => {
-            format!("expected of the first pass only, not of the timeline: {}", expected.join(", "))
-        }
+        Note::ExitCodeOfFirstPass => "--exit-code is about the first pass, not the run".to_owned(),
     }
 }
 

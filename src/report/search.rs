@@ -1,6 +1,7 @@
 //! The settings that a search found: those that no other beats, beside the HPA as it is, as a table, a chart
 //! and data.
 
+use jiff::SignedDuration;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
@@ -18,6 +19,15 @@ use crate::whatif::timeline::Totals;
 pub(super) struct Searched<'a> {
     found: &'a Found,
     replay: &'a Totals,
+}
+
+/// Why settings with different targets are hard to compare.
+pub(super) const OTHER_TARGETS: &str = "A run is short of its own proposals: with a higher target it is short less \
+                                        often, but its pods are busier.";
+
+/// Whether a field decides what is proposed.
+fn is_about_targets(path: &str) -> bool {
+    path.starts_with("target.") || path.trim_start_matches("spec.").starts_with("metrics")
 }
 
 /// Settings that are shown; JSON has all of them.
@@ -46,16 +56,28 @@ impl<'a> Searched<'a> {
         let is_met = |own: &&Tried| own.result.is_ok() && own.meets == Truth::True;
         let meeting = tried.iter().filter(is_met).count();
         let is_open = tried.iter().any(|own| own.meets == Truth::Unknown);
+        let all = tried.len();
+        let is_are = |n: usize| if n == 1 { "IS" } else { "ARE" };
         let text = match (meeting, front.len()) {
             (0, _) if tried.is_empty() => "NO SETTING WAS PLAYED".to_owned(),
             (0, _) if is_open => {
-                format!("NONE OF {} SETTINGS IS KNOWN TO MEET THE EXPECTATIONS", tried.len())
+                format!("NONE OF {all} SETTINGS IS KNOWN TO MEET THE EXPECTATIONS")
             }
-            (0, _) => format!("NONE OF {} SETTINGS MEETS THE EXPECTATIONS", tried.len()),
-            (1, _) if tried.len() == 1 => "ONE SETTING".to_owned(),
-            (1, _) => format!("1 OF {} SETTINGS IS LEFT", tried.len()),
-            (_, 1) => format!("1 OF {meeting} SETTINGS BEATS THE OTHERS"),
-            (_, best) => format!("{best} OF {meeting} SETTINGS ARE NOT BEATEN BY ANOTHER"),
+            (0, _) => format!("NONE OF {all} SETTINGS MEETS THE EXPECTATIONS"),
+            (_, 0) if all == 1 => "THE HPA AS IT IS BEATS THE SETTING".to_owned(),
+            (_, 0) if meeting == all => format!("THE HPA AS IT IS BEATS ALL {all} SETTINGS"),
+            (_, 0) => {
+                format!("THE HPA AS IT IS BEATS ALL OF {all} SETTINGS THAT MEET THE EXPECTATIONS")
+            }
+            (_, 1) if all == 1 => "THE SETTING IS NOT BEATEN BY THE HPA AS IT IS".to_owned(),
+            (_, best) if meeting == all => {
+                format!("{best} OF {all} SETTINGS {} NOT BEATEN", is_are(best))
+            }
+            (_, best) => format!(
+                "{best} OF {all} SETTINGS {} THE EXPECTATIONS AND {} NOT BEATEN",
+                if best == 1 { "MEETS" } else { "MEET" },
+                is_are(best)
+            ),
         };
         let text = match stopped {
             Some(_) => format!("INTERRUPTED AFTER {} OF {combinations}: {text}", tried.len()),
@@ -100,18 +122,16 @@ impl<'a> Searched<'a> {
         let has_gaps = all().any(|totals| !totals.unanswered().is_zero());
         let unanswered = has_gaps.then_some("NO ANSWER");
         let totals =
-            ["HOURS", "SHORT", "LONGEST", "HIGHEST", "RESCALES"].into_iter().chain(unanswered);
+            ["HOURS", "SHORT", "SHORTFALL", "HIGHEST", "RESCALES"].into_iter().chain(unanswered);
         let totals = totals.map(|title| (title.into(), true));
         let row = |values: Vec<String>, totals: &Totals| {
             let Totals { highest, rescales, reversals, .. } = totals;
-            let longest = totals.longest_short();
-            let longest = longest.map_or_else(|| "-".to_owned(), |it| long(it.length));
             values
                 .into_iter()
                 .chain([
                     hours(totals.replica_hours()),
                     long(totals.short()),
-                    longest,
+                    hours(totals.shortfall()),
                     highest.replicas.to_string(),
                     format!("{rescales} ({reversals})"),
                 ])
@@ -133,11 +153,17 @@ impl<'a> Searched<'a> {
     }
 
     fn sentences(&self) -> Vec<String> {
-        let Found { base, tried, front, .. } = self.found;
+        let Found { base, tried, front, fields, .. } = self.found;
         let mut sentences = Vec::new();
+        if fields.iter().any(|field| is_about_targets(field)) {
+            sentences.push(OTHER_TARGETS.to_owned());
+        }
         if !base.is_empty() {
             sentences.push(format!("All of them have {}.", list(base)));
         }
+        sentences.extend(self.found.missed.iter().map(|(field, last, end)| {
+            format!("The last {field} is {last}: the next step is beyond {end}.")
+        }));
         if front.len() > SHOWN {
             sentences.push(format!("{} more are in -o json.", front.len() - SHOWN));
         }
@@ -167,15 +193,19 @@ impl<'a> Searched<'a> {
         pairs.map(|(field, value)| format!("{field}={value}")).collect()
     }
 
-    /// The time short, in minutes, over the replica-hours: of the best settings, and of the HPA as it is.
+    /// The time short over the replica-hours: of the best settings, and of the HPA as it is.
     pub(super) fn chart(&self) -> Chart {
+        // What is short for minutes only is drawn in seconds.
+        let longest = self.front().map(|(_, totals)| totals.short()).max().unwrap_or_default();
+        let is_short = longest.max(self.replay.short()) < SignedDuration::from_mins(20);
+        let (unit, seconds) = if is_short { ("seconds", 1) } else { ("minutes", 60) };
         // A tenth of a replica-hour is the unit of the axis.
         let place = |totals: &Totals| (totals.replica_hours() * 10.0).round() as i64;
-        let minutes =
-            |totals: &Totals| i32::try_from(totals.short().as_secs() / 60).unwrap_or(i32::MAX);
+        let short =
+            |totals: &Totals| i32::try_from(totals.short().as_secs() / seconds).unwrap_or(i32::MAX);
         let points: Vec<(i64, Option<i32>)> =
-            self.front().map(|(_, totals)| (place(totals), Some(minutes(totals)))).collect();
-        let as_it_is = (place(self.replay), Some(minutes(self.replay)));
+            self.front().map(|(_, totals)| (place(totals), Some(short(totals)))).collect();
+        let as_it_is = (place(self.replay), Some(short(self.replay)));
         let all = || points.iter().chain([&as_it_is]);
         let first = all().map(|(at, _)| *at).min().unwrap_or(0);
         // An axis has a length, whatever is on it.
@@ -185,7 +215,7 @@ impl<'a> Searched<'a> {
         Chart {
             title: "time short over replica-hours".to_owned(),
             description: self.headline().1,
-            across: "replica-hours; upward: minutes short".to_owned(),
+            across: format!("replica-hours; upward: {unit} short"),
             span: (first, last),
             ticks: ticks.map(|at| (at, (at / 10).to_string())).collect(),
             replicas: (0, highest),
@@ -208,7 +238,7 @@ impl<'a> Searched<'a> {
 
 impl Serialize for Searched<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Found { fields, base, combinations, tried, front, stopped } = self.found;
+        let Found { fields, base, combinations, tried, front, stopped, .. } = self.found;
         let settings: Vec<TriedView<'_>> = tried
             .iter()
             .enumerate()

@@ -264,8 +264,8 @@ pub enum Note {
         /// How many.
         replicas: i32,
     },
-    /// The load starts in the past, and what was read later is used as the state at its start.
-    BegunInThePast {
+    /// The load is of another time, and what was read is used as the state at its start.
+    BegunWithLoad {
         /// When it was read.
         read: Timestamp,
     },
@@ -273,11 +273,8 @@ pub enum Note {
     OfLoad(LoadNote),
     /// There is no timeline, because the scale cannot be read.
     NotPlayed,
-    /// Some expectations only apply to the first pass of a timeline.
-    FirstPassExpected {
-        /// As they were typed.
-        expected: Vec<String>,
-    },
+    /// A run is played, and the exit code was asked for, which is about its first pass.
+    ExitCodeOfFirstPass,
 }
 
 /// What KEDA does with a ScaledObject: the parts of its HPA that do not come from its fields, and what

@@ -159,6 +159,8 @@ pub struct Expectation {
     pub lack: Option<Lack>,
     /// What to type to know it, where only the history leaves it open, or only the time.
     pub hint: Option<String>,
+    /// Whether it is about the first pass of a run, and not about what follows.
+    pub is_of_first_pass: bool,
 }
 
 /// A field that an expectation looks at.
@@ -175,7 +177,9 @@ pub struct Value {
 impl Value {
     fn new(field: &Field, facts: &Facts<'_>) -> Self {
         let fact = facts.get(field);
-        let moment = facts.moment(field).filter(|_| fact.is_exact());
+        // The longest stretch that is known begins there, however much more is open.
+        let is_stretch = matches!(field, Field::Run(_, RunField::Short | RunField::LongestShort));
+        let moment = facts.moment(field).filter(|_| fact.is_exact() || is_stretch);
         Self { field: field.clone(), fact, moment }
     }
 }
@@ -187,11 +191,15 @@ impl fmt::Display for Value {
         write!(f, "{}", self.fact)?;
         let Some(moment) = self.moment.map(SecondsTime) else { return Ok(()) };
         match self.field {
-            Field::Run(_, RunField::LongestShort) => write!(f, " from {moment} on"),
-            Field::Run(_, RunField::Short) => write!(f, " (longest from {moment} on)"),
-            Field::Run(_, RunField::AtMax | RunField::Reversals | RunField::Unanswered) => {
-                write!(f, " (first at {moment})")
+            Field::Run(_, RunField::LongestShort) if self.fact.is_exact() => {
+                write!(f, " from {moment} on")
             }
+            Field::Run(_, RunField::LongestShort) => write!(f, " (known from {moment} on)"),
+            Field::Run(_, RunField::Short) => write!(f, " (longest from {moment} on)"),
+            Field::Run(
+                _,
+                RunField::AtMax | RunField::Rescales | RunField::Reversals | RunField::Unanswered,
+            ) => write!(f, " (first at {moment})"),
             _ => write!(f, " at {moment}"),
         }
     }
@@ -222,6 +230,7 @@ impl Expectation {
             is_plain: expression.root.lone_fields() == expression.fields.len(),
             lack: None,
             hint: None,
+            is_of_first_pass: facts.has_runs() && !expression.is_of_run(),
         };
         if found == Truth::Unknown {
             own.lack = expression.root.lack(&|field| facts.get(field));
@@ -230,16 +239,18 @@ impl Expectation {
         own
     }
 
-    /// That something is not found.
-    pub fn not_found(what: &'static str, is_found: bool) -> Self {
+    /// That nothing is found of what `--fail-on` names; `found` is what is, maybe in the first pass of a
+    /// run.
+    pub fn not_found(what: &'static str, found: &[&str], is_of_first_pass: bool) -> Self {
         Self {
             expression: format!("no finding {what}"),
             fail_on: Some(what),
-            truth: if is_found { Truth::False } else { Truth::True },
+            truth: if found.is_empty() { Truth::True } else { Truth::False },
             values: Vec::new(),
             is_plain: true,
             lack: None,
-            hint: None,
+            hint: (!found.is_empty()).then(|| format!("found: {}", found.join(", "))),
+            is_of_first_pass,
         }
     }
 
@@ -253,12 +264,15 @@ impl Expectation {
             is_plain: true,
             lack: None,
             hint: Some(tried),
+            is_of_first_pass: false,
         }
     }
 
-    /// What it is called: the expression, with the shorthand that it comes from.
+    /// What it is called: the expression, with the shorthand that it comes from, and what it is about if
+    /// that is not the run.
     pub fn name(&self) -> String {
-        named(&self.expression, self.fail_on)
+        let name = named(&self.expression, self.fail_on);
+        if self.is_of_first_pass { format!("{name} in the first pass") } else { name }
     }
 
     /// The values that it looks at: `desired is 4, limited is false`; with the hint.
@@ -298,6 +312,9 @@ impl Serialize for Expectation {
         map.serialize_entry("expression", &self.expression)?;
         map.serialize_entry("failOn", &self.fail_on)?;
         map.serialize_entry("truth", &self.truth)?;
+        if self.is_of_first_pass {
+            map.serialize_entry("firstPass", &true)?;
+        }
         map.serialize_entry("values", &self.values)?;
         if let Some(why) = self.lack.and_then(Lack::reason) {
             map.serialize_entry("unknown", why)?;
@@ -429,13 +446,6 @@ impl Gate {
     pub fn names(&self) -> Vec<String> {
         let names = self.expected.iter().map(|own| named(&own.expression.text, own.fail_on));
         names.collect()
-    }
-
-    /// What is expected of the first pass alone.
-    pub fn of_first_pass(&self) -> Vec<String> {
-        let own = self.expected.iter().filter(|own| !own.expression.is_of_run());
-        let own = own.map(|own| named(&own.expression.text, own.fail_on));
-        own.chain(self.unchanged.as_ref().map(|_| "--exit-code".to_owned())).collect()
     }
 
     /// Whether all of it holds. A search asks this of every run.

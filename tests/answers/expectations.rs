@@ -266,6 +266,10 @@ fn fields_of_a_run_are_counted_from_its_passes() {
             3 => first(highest),
             4 => first(10),
             5 | 6 => Some(before),
+            7 => timeline.changes.first().map(|change| {
+                let after = change.time.duration_since(timeline.start).as_secs() / 15;
+                usize::try_from(after).unwrap()
+            }),
             8 => reversal,
             _ => None,
         };
@@ -715,6 +719,7 @@ fn saying(text: &str) -> (Page, Vec<Expectation>) {
         is_plain: true,
         lack: None,
         hint: None,
+        is_of_first_pass: false,
     };
     let unknown = Expectation { truth: Truth::Unknown, ..expectation.clone() };
     (page, vec![expectation, unknown])

@@ -244,13 +244,10 @@ impl<'a> RunFacts<'a> {
             RunField::Highest => Some(totals.highest.time),
             RunField::AtMax => totals.first_at_max(),
             RunField::Short | RunField::LongestShort => totals.longest_short().map(|it| it.start),
+            RunField::Rescales => totals.first_rescale(),
             RunField::Reversals => totals.first_reversal(),
             RunField::Unanswered => totals.first_unanswered(),
-            RunField::ReplicaHours
-            | RunField::Mean
-            | RunField::Rescales
-            | RunField::Last
-            | RunField::Settled => None,
+            RunField::ReplicaHours | RunField::Mean | RunField::Last | RunField::Settled => None,
         }
     }
 }
@@ -267,6 +264,11 @@ impl<'a> Facts<'a> {
     #[must_use]
     pub fn with_runs(self, run: RunFacts<'a>, replay: RunFacts<'a>) -> Self {
         Self { runs: Some([run, replay]), ..self }
+    }
+
+    /// Whether a run follows on the pass.
+    pub(super) fn has_runs(&self) -> bool {
+        self.runs.is_some()
     }
 
     /// What would settle at which of the two times the pass is.

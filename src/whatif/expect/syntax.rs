@@ -8,8 +8,8 @@ use std::fmt;
 use jiff::SignedDuration;
 
 use super::units::{Sign, Unit, Units};
-use crate::apimachinery::go;
 use crate::apimachinery::quantity::Quantity;
+use crate::numbers::duration_with_days;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec};
 
 /// An expectation as it was written, and what it means.
@@ -314,7 +314,7 @@ impl Operand {
             Self::Number(number) if number.text.ends_with('%') => Units::of(Unit::Percent),
             Self::Number(number) => {
                 let percent = Units::of(Unit::Percent).only_if(!number.is_fraction());
-                let is_duration = go::parse_duration(&number.text).is_some();
+                let is_duration = duration_with_days(&number.text).is_some();
                 let duration = Units::of(Unit::Duration).only_if(is_duration);
                 Units::of(Unit::Number).or(percent).or(duration)
             }
@@ -330,7 +330,7 @@ impl Operand {
     fn settle(&mut self, unit: Unit) {
         match self {
             Self::Number(Number { text, .. }) if unit == Unit::Duration => {
-                if let Some(duration) = go::parse_duration(text) {
+                if let Some(duration) = duration_with_days(text) {
                     *self = Self::Duration { text: std::mem::take(text), duration };
                 }
             }
@@ -659,7 +659,7 @@ impl<'t> Parser<'t> {
         if let Ok(quantity) = Quantity::parse(digits) {
             return Ok(Operand::Number(Number { text, quantity }));
         }
-        let duration = go::parse_duration(&text).ok_or_else(|| {
+        let duration = duration_with_days(&text).ok_or_else(|| {
             let message = format!("{digits:?} is not a number");
             error(start, message, "numbers are such as 20, 1.5, 250m, 512Mi, 80% or 1h30m")
         })?;

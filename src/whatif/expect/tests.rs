@@ -536,6 +536,7 @@ fn a_false_expectation_goes_before_an_unknown_one_and_that_before_a_change() {
                 is_plain: true,
                 lack: None,
                 hint: None,
+                is_of_first_pass: false,
             })
             .collect();
         let verdict = Verdict::of(&expectations, unchanged);

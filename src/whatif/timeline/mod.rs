@@ -26,7 +26,7 @@ use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::memory::Recommendation;
 use crate::whatif::overrides::{Reported, current};
 pub use course::Course;
-pub use past::begin_in_the_past;
+pub use past::begin_with_load;
 pub use player::Player;
 pub use pods::PENDING;
 pub use record::{Mark, Record};
@@ -53,7 +53,8 @@ pub struct TimelineOptions {
     pub span: Option<SignedDuration>,
     /// The load, which several runs share; without one, it stays as it is.
     pub trace: Option<Arc<Trace>>,
-    /// Other specs that are played over the same load, which may have other metrics.
+    /// All specs that are played over the same load, which may have different metrics; first that of the
+    /// HPA as it is.
     pub others: Vec<HpaSpec>,
     /// How pods join.
     pub times: JoinTimes,

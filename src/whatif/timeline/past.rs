@@ -1,26 +1,28 @@
-//! A load of the past: what was observed now is taken for the state at its beginning. How the cluster was
-//! then is known only as far as the trace says.
+//! A load of another time, mostly of the past: the observed state is used as the state at its start. What
+//! the cluster was like then is known only as far as the trace says.
 
 use jiff::Timestamp;
 
-use super::{Trace, after};
+use super::player::wait;
+use super::{JoinTimes, Trace, after};
 use crate::memory::Memory;
 use crate::snapshot::evidence::Evidence;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
 use crate::snapshot::{MetricAnswer, Snapshot};
 
-/// Puts an input at the beginning of a load of the past; its controller has just started. False where
-/// the load is not one of the past.
-pub fn begin_in_the_past(input: &mut Input, trace: &Trace) -> bool {
+/// Moves an input to the start of a load of another time; its controller has just started. False if the
+/// load is about the time at which the state was read.
+pub fn begin_with_load(input: &mut Input, trace: &Trace, times: JoinTimes) -> bool {
     let read = input.snapshot.now;
-    let Some(start) = trace.begins_before(read) else { return false };
+    let reach = wait(times, &input.snapshot);
+    let Some(start) = trace.begins_elsewhere(read, reach) else { return false };
     move_to(&mut input.snapshot, start);
     // What the API shows of the controller's past is that of another time.
     input.stated_memory = Some(Memory::default());
     input.evidence = Evidence::default();
     input.clock_doubt = None;
-    input.notes.push(Note::BegunInThePast { read });
+    input.notes.push(Note::BegunWithLoad { read });
     true
 }
 

@@ -63,11 +63,15 @@ impl Player {
             .hint("--for is a time such as 10m, --sync-period one such as 15s"));
         }
         if passes > MAX_PASSES.into() {
-            return Err(Error::usage(format!(
+            let what = format!(
                 "{span_text} with a pass every {period_text} has {passes} passes; the limit is \
                  {MAX_PASSES}"
-            ))
-            .hint("use a shorter --for"));
+            );
+            return Err(match plan.trace.as_ref().filter(|_| plan.span.is_none()) {
+                Some(trace) => Error::usage(format!("{}: {what}", trace.extent(snapshot.now)))
+                    .hint("use a trace of less time, or --for"),
+                None => Error::usage(what).hint("use a shorter --for"),
+            });
         }
         let held = overrides.iter().flat_map(|own| own.pods.iter().cloned()).collect();
         let wait = wait(plan.times, snapshot);
@@ -89,7 +93,8 @@ impl Player {
     ) -> Result<(), Error> {
         self.places = trace.places(snapshot, &self.plan.others)?;
         let is_given = |place| overrides.iter().any(|own| own.is_of_metric(place));
-        trace.check_complete(snapshot, &self.places, is_given)?;
+        let as_it_is = self.plan.others.first();
+        trace.check_complete(snapshot, &self.places, is_given, as_it_is)?;
         let stated = trace.stated(snapshot.now);
         let mut world = World::of(snapshot, &self.held, self.plan.times);
         let mut requests = HashMap::new();
@@ -132,6 +137,11 @@ impl Player {
         Ok(())
     }
 
+    /// Whether the load is about the metric at a place in the spec.
+    pub fn has(&self, place: usize) -> bool {
+        self.places.iter().flatten().any(|own| *own == place)
+    }
+
     /// How many passes the load lasts: those before the end of the trace or of the time that is played.
     /// Later ones are played to see where it settles.
     pub fn passes_of_load(&self, period: SignedDuration) -> usize {
@@ -146,7 +156,7 @@ impl Player {
 }
 
 /// How long it may take until a change leads to another: a window or rate limit, or pods that join.
-fn wait(times: JoinTimes, snapshot: &Snapshot) -> SignedDuration {
+pub(super) fn wait(times: JoinTimes, snapshot: &Snapshot) -> SignedDuration {
     let Snapshot { hpa, controller, .. } = snapshot;
     let pods = times.ready.max(times.measured).max(controller.cpu_initialization_period);
     let rules = longest_wait(&hpa.spec, controller);

@@ -15,6 +15,8 @@ pub struct Record {
     pub(super) end: SignedDuration,
     /// How long a new pod took to become ready, if that was measured pod by pod.
     pub(super) measured: Option<SignedDuration>,
+    /// The usual distance between two samples of the replicas, if they come regularly.
+    pub(super) step: Option<SignedDuration>,
 }
 
 /// Something that changed beside the load.
@@ -49,7 +51,17 @@ impl Record {
         if after > self.end { None } else { value_at(&self.replicas, after) }
     }
 
-    /// When something changed beside the load, after the first pass.
+    /// The replicas that there may have been at a time after the first pass, if they are known: those
+    /// of the sample before, and of the next one if samples come regularly, as the change between two
+    /// samples may have come at any time.
+    pub fn replicas_around(&self, after: SignedDuration) -> Option<[i32; 2]> {
+        let before = self.replicas_at(after)?;
+        let next = self.replicas.partition_point(|sample| sample.time <= after);
+        let next = self.replicas.get(next).filter(|_| self.step.is_some());
+        Some([before, next.and_then(|sample| sample.value).unwrap_or(before)])
+    }
+
+    /// When something changed besides the load, after the first pass.
     pub fn marks(&self) -> impl Iterator<Item = SignedDuration> {
         self.marks.iter().map(|(time, _)| *time)
     }
@@ -145,5 +157,10 @@ mod tests {
             [at(9), at(10), at(19), at(20), at(99)],
             [None, Some(2), Some(2), Some(4), Some(4)]
         );
+        let around =
+            |own: &Record, after| own.replicas_around(SignedDuration::from_secs(after)).unwrap();
+        assert_eq!(around(&record, 19), [2, 2], "rows that were typed hold");
+        let sampled = Record { step: Some(SignedDuration::from_secs(10)), ..record };
+        assert_eq!([10, 19, 20].map(|at| around(&sampled, at)), [[2, 4], [2, 4], [4, 4]]);
     }
 }

@@ -38,6 +38,8 @@ pub struct Totals {
     above_max: usize,
     /// Those that proposed more than there were ready pods.
     short: Stretches,
+    /// By how many ready pods those were short, together.
+    shortfall: i128,
     /// The same with those that had no answer, which may have been short of pods.
     possibly_short: Stretches,
     /// How often the replicas changed.
@@ -111,6 +113,7 @@ impl Stretches {
 struct Firsts {
     lowest: usize,
     at_max: Option<usize>,
+    rescale: Option<usize>,
     reversal: Option<usize>,
     unanswered: Option<usize>,
 }
@@ -169,6 +172,7 @@ impl Totals {
             at_max: 0,
             above_max: 0,
             short: Stretches::default(),
+            shortfall: 0,
             possibly_short: Stretches::default(),
             rescales: 0,
             reversals: 0,
@@ -210,12 +214,14 @@ impl Totals {
             self.unanswered += 1;
             self.first.unanswered.get_or_insert(place);
         }
-        let exceeds = |proposal: i32| usize::try_from(proposal).is_ok_and(|it| it > ready);
-        let is_short = proposal.is_some_and(exceeds);
+        let missing = i128::from(proposal.unwrap_or(0)) - ready as i128;
+        let is_short = missing > 0;
+        self.shortfall += missing.max(0);
         self.short.add(place, is_short);
         self.possibly_short.add(place, is_short || !is_answered);
         if before != replicas {
             self.rescales += 1;
+            self.first.rescale.get_or_insert(place);
             let is_up = replicas > before;
             let reverses = self.last_rescale.is_some_and(|(last, was_up)| {
                 was_up != is_up && self.length(place - last) <= REVERSAL
@@ -278,6 +284,16 @@ impl Totals {
         self.length(self.short.count)
     }
 
+    /// Pods times passes that were proposed and not ready.
+    pub(crate) fn short_passes(&self) -> i128 {
+        self.shortfall
+    }
+
+    /// Pods times hours that were proposed and not ready.
+    pub fn shortfall(&self) -> f64 {
+        self.shortfall as f64 * self.period.as_secs_f64() / 3600.0
+    }
+
     /// The longest stretch of that, the first of several.
     pub fn longest_short(&self) -> Option<Stretch> {
         self.longest(&self.short)
@@ -326,6 +342,11 @@ impl Totals {
     /// When there were `maxReplicas` or more for the first time.
     pub(crate) fn first_at_max(&self) -> Option<Timestamp> {
         self.first.at_max.map(|place| self.time(place))
+    }
+
+    /// When the replicas changed for the first time.
+    pub(crate) fn first_rescale(&self) -> Option<Timestamp> {
+        self.first.rescale.map(|place| self.time(place))
     }
 
     /// When a change first reversed the one before.

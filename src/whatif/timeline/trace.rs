@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::record::{Mark, Record};
 use super::samples::{Gaps, Sample, regular};
 use super::{LastValue, TraceEnd};
+use crate::apimachinery::json::SecondsTime;
 use crate::error::Error;
 use crate::numbers::{NoDuration, parse_duration};
 use crate::snapshot::Snapshot;
@@ -80,7 +81,7 @@ pub struct LoadFacts {
 const EXAMPLE: &str = "its first line is such as time,cpu,queue_depth, the others such as \
                        1m30s,80%,300";
 const TIMES: &str = "a time is that since the first pass (30s, 1m30s, or seconds such as 90), or of \
-                     the clock (2026-11-21T06:00:00Z, or seconds since 1970)";
+                     the clock (2026-11-21T06:00:00Z with T and Z, or seconds since 1970)";
 
 /// What a column holds, by its title.
 enum Title {
@@ -133,7 +134,8 @@ impl Trace {
             let place = at(line);
             if row.len() != titles.len() {
                 let (got, want) = (row.len(), titles.len());
-                let why = format!("{got} fields, where the first line has {want}");
+                let fields = if got == 1 { "field" } else { "fields" };
+                let why = format!("{got} {fields}, where the first line has {want}");
                 return Err(place.bad(why));
             }
             let cells = || row.iter().map(|text| &**text).zip(&titles);
@@ -178,13 +180,17 @@ impl Trace {
         regular(&mut record.ready, first, last);
         // The last sample holds as long as any other.
         record.end = last.saturating_add(step.unwrap_or_default());
+        record.step = step;
         Ok(Self { origin: origin.to_owned(), is_absolute, first, last, metrics, record })
     }
 
-    /// When it begins, if it is a load of the past: one that ends before a time.
-    pub fn begins_before(&self, now: Timestamp) -> Option<Timestamp> {
-        let is_past = self.is_absolute && !self.end(now).after.is_positive();
-        is_past.then(|| self.moment(self.first, now))
+    /// When it begins, if a run has to begin then and not at `now`: it ends before, or its start is
+    /// further away than one pass can influence another. Nearer to `now`, the controller's history at
+    /// that time counts.
+    pub fn begins_elsewhere(&self, now: Timestamp, reach: SignedDuration) -> Option<Timestamp> {
+        let has_ended = !self.after(self.last, now).is_positive();
+        let is_elsewhere = self.after(self.first, now).abs() > reach;
+        (self.is_absolute && (has_ended || is_elsewhere)).then(|| self.moment(self.first, now))
     }
 
     /// Whether it was recorded rather than made up, for a first pass at `start`: it has the replicas
@@ -219,6 +225,13 @@ impl Trace {
             gaps: Gaps::of(samples(), is_missing, span),
             marks: marks.collect(),
         }
+    }
+
+    /// Where it is from and what time it covers, for errors about its length.
+    pub(super) fn extent(&self, start: Timestamp) -> String {
+        let [first, last] =
+            [self.first, self.last].map(|time| SecondsTime(self.moment(time, start)));
+        format!("the trace {} is of {first} to {last}", self.origin)
     }
 
     /// How long after a first pass at `start` a time is; negative before it.
@@ -288,7 +301,8 @@ impl Trace {
     }
 
     /// Makes sure that a recorded load has a column for each metric that `is_given` does not name:
-    /// without one, the replicas of that time follow from less than what the HPA saw.
+    /// without one, the replicas of that time follow from less than what the HPA saw. `as_it_is` is the
+    /// spec of the HPA, where others are played too.
     ///
     /// # Errors
     ///
@@ -298,6 +312,7 @@ impl Trace {
         snapshot: &Snapshot,
         places: &[Vec<usize>],
         is_given: impl Fn(usize) -> bool,
+        as_it_is: Option<&HpaSpec>,
     ) -> Result<(), Error> {
         if !self.is_recorded(snapshot.now) {
             return Ok(());
@@ -311,10 +326,19 @@ impl Trace {
         };
         let Some(place) = (0..metrics.len()).find(lacks) else { return Ok(()) };
         let (origin, label) = (&self.origin, metrics[place].label());
+        let has_it = |spec: &HpaSpec| spec.metrics.iter().any(|own| own.label() == label);
+        let is_of_hpa = as_it_is.is_none_or(has_it);
+        let (who, hint) = match is_of_hpa {
+            true => (
+                "the HPA",
+                "add the column, or assume a constant value, such as --metric NAME=VALUE",
+            ),
+            false => ("a candidate", "add the column: a load that was recorded has all metrics"),
+        };
         Err(Error::usage(format!(
-            "the trace {origin}:1: there is no column for {label}, by which the HPA scales"
+            "the trace {origin}:1: there is no column for {label}, by which {who} scales"
         ))
-        .hint("add the column, or assume a constant value, such as --metric NAME=VALUE"))
+        .hint(hint))
     }
 
     /// What it states, for a first pass at `start`, by time.
@@ -358,7 +382,15 @@ impl MetricColumn {
     fn push(&mut self, time: SignedDuration, text: &str, place: &Place<'_>) -> Result<(), Error> {
         let title = &self.title;
         let value = text.parse::<Value>().map_err(|why| {
-            place.bad(format!("{title}: {text}: {why}")).hint(format!("a value is {FORMS}"))
+            // A quote that is never closed takes in the rows that follow.
+            match text.split_once(['\n', '\r']) {
+                Some((first, _)) => {
+                    place.bad(format!("{title}: {first}: the quote before it is not closed"))
+                }
+                None => {
+                    place.bad(format!("{title}: {text}: {why}")).hint(format!("a value is {FORMS}"))
+                }
+            }
         })?;
         // In one column, they are a slip of whoever joined two sources.
         let is_share = |value: &Value| match value {
@@ -387,7 +419,18 @@ impl MetricColumn {
 fn titles(header: &[String], origin: &str) -> Result<(Vec<Title>, Vec<MetricColumn>), Error> {
     let place = Place { origin, line: 1 };
     if !header.iter().any(|title| title == "time") {
-        return Err(place.bad("the first line has no column \"time\"").hint(EXAMPLE));
+        let error = place.bad("the first line has no column \"time\"");
+        let of_another_form = |title: &&String| {
+            let first = title.split([';', '\t', '|']).next().unwrap_or_default();
+            title.eq_ignore_ascii_case("time") || first.trim().eq_ignore_ascii_case("time")
+        };
+        return Err(match header.iter().find(of_another_form) {
+            Some(title) if title.eq_ignore_ascii_case("time") => {
+                error.hint(format!("write {title:?} in small letters"))
+            }
+            Some(_) => error.hint("separate the columns with commas"),
+            None => error.hint(EXAMPLE),
+        });
     }
     let mut titles: Vec<Title> = Vec::with_capacity(header.len());
     let mut metrics: Vec<MetricColumn> = Vec::new();
@@ -470,6 +513,9 @@ fn read_time(text: &str) -> Result<(SignedDuration, bool), String> {
     }
     match (parse_duration(text), text.parse::<Timestamp>()) {
         // What Prometheus exports: seconds since 1970. As a duration they would be a lifetime.
+        (Ok(duration), _) if is_number(text) && duration >= LATEST => Err(format!(
+            "{text:?} is not a time: seconds since 1970 have ten digits, not milliseconds"
+        )),
         (Ok(duration), _) if is_number(text) && duration >= EPOCH => Ok((duration, true)),
         (Ok(duration), _) => Ok((duration, false)),
         (Err(why @ NoDuration::Negative), _) => Err(format!("time {text} {why}")),
@@ -480,6 +526,9 @@ fn read_time(text: &str) -> Result<(SignedDuration, bool), String> {
 
 /// The least number that is taken for seconds since 1970: a time in 2001.
 const EPOCH: SignedDuration = SignedDuration::from_secs(1_000_000_000);
+
+/// What is more than this is no number of seconds: a time in the year 5138.
+const LATEST: SignedDuration = SignedDuration::from_secs(100_000_000_000);
 
 fn is_number(text: &str) -> bool {
     text.bytes().all(|c| c.is_ascii_digit() || c == b'.')
@@ -536,7 +585,7 @@ mod tests {
             ("time,cpu\n", ":1: there are no rows"),
             ("time,cpu,cpu\n0s,1,1\n", ":1: duplicate column \"cpu\""),
             ("time,cpu,time\n0s,1,1\n", ":1: duplicate column \"time\""),
-            ("time,cpu\n0s,1\n5s\n", ":3: 1 fields, where the first line has 2"),
+            ("time,cpu\n0s,1\n5s\n", ":3: 1 field, where the first line has 2"),
             ("time,cpu\n0s,1,2\n", ":2: 3 fields, where the first line has 2"),
             ("time,cpu\n,1\n", ":2: the time is missing"),
             ("time,cpu\nsoon,1\n", ":2: \"soon\" is not a time"),
@@ -562,7 +611,12 @@ mod tests {
                 "time,cpu,ready\n0s,1,100001\n",
                 ":2: ready: 100001: at most 100000 pods can be played",
             ),
-            ("time,cpu\n1763272800000,1\n", ":2: \"1763272800000\" is not a time"),
+            (
+                "time,cpu\n1763272800000,1\n",
+                ":2: \"1763272800000\" is not a time: seconds since 1970 have ten digits, not \
+                 milliseconds",
+            ),
+            ("time,cpu\n0s,\"1\n5s,2\n", ":2: cpu: 1: the quote before it is not closed"),
             ("time,cpu\n0s,80%%\n", ":2: cpu: 80%%: not a value"),
             ("time,cpu\n0s,NaN\n", ":2: cpu: NaN: not a value"),
             ("time,cpu\n0s,-5\n", ":2: cpu: -5: must not be negative"),

@@ -355,7 +355,9 @@ impl OpenMetric {
                      s{trigger}-..."
                 );
                 let hint = match target {
-                    Some(_) => "state the value in the file, or use --hpa with the HPA that KEDA makes",
+                    Some(_) => {
+                        "state the value in the file, or use --hpa with the HPA that KEDA makes"
+                    }
                     None => "use --hpa with the HPA that KEDA makes",
                 };
                 return Err(Refused::new(format!("spec.triggers[{trigger}]"), message).hint(hint));

@@ -24,6 +24,7 @@ pub use units::Sign;
 use crate::apimachinery::json::SecondsTime;
 use crate::args::{Condition, ExpectArgs, FailOn};
 use crate::error::Error;
+use crate::numbers::duration;
 use crate::snapshot::hpa::HpaSpec;
 
 /// What is known of a statement. The order is that of Kleene's logic: `and` is the least, `or` the
@@ -194,7 +195,10 @@ impl fmt::Display for Value {
             Field::Run(_, RunField::LongestShort) if self.fact.is_exact() => {
                 write!(f, " from {moment} on")
             }
-            Field::Run(_, RunField::LongestShort) => write!(f, " (known from {moment} on)"),
+            Field::Run(_, RunField::LongestShort) => match &self.fact {
+                Fact::Duration { min, .. } => write!(f, " ({} from {moment} on)", duration(*min)),
+                _ => Ok(()),
+            },
             Field::Run(_, RunField::Short) => write!(f, " (longest from {moment} on)"),
             Field::Run(
                 _,

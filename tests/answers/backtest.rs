@@ -60,7 +60,7 @@ fn is_true(ready: &kubectl_hpa::snapshot::pod::ReadyCondition) -> bool {
 /// A recorded run as a trace with a sample every so many seconds, from a time on.
 fn sampled(moments: &[&Snapshot], start: Timestamp, step: i64) -> Trace {
     let has_queue = moments.iter().any(|moment| load(moment).1.is_some());
-    let mut text = format!("time,cpu{}\n", if has_queue { ",queue_depth" } else { "" });
+    let mut text = format!("time,cpu,replicas{}\n", if has_queue { ",queue_depth" } else { "" });
     for moment in moments.iter().step_by((step / 5) as usize) {
         let after = moment.now.duration_since(start);
         let (cpu, queue) = load(moment);
@@ -69,16 +69,21 @@ fn sampled(moments: &[&Snapshot], start: Timestamp, step: i64) -> Trace {
         }
         let cell = |value: Option<i64>| value.map_or_else(String::new, |milli| format!("{milli}m"));
         let queue = if has_queue { format!(",{}", cell(queue)) } else { String::new() };
-        writeln!(text, "{}ms,{}{queue}", after.as_millis(), cell(cpu)).unwrap();
+        let replicas = moment.scale.as_ref().unwrap().spec_replicas;
+        writeln!(text, "{}ms,{},{replicas}{queue}", after.as_millis(), cell(cpu)).unwrap();
     }
     Trace::read(text.as_bytes(), "the recording").unwrap()
 }
 
-/// Replays a recorded run from its first pass to its last: how many passes there are, and how many end
-/// with the recorded replicas, and within one of them.
-fn replay(name: &str, step: i64) -> [usize; 3] {
+/// How many passes there are, how many end with the recorded replicas, and how many within one of them.
+type Counts = [usize; 3];
+
+/// Replays a recorded run from its first pass to its last: against the controller's own passes, and against
+/// the samples of its replicas, as the check does.
+fn replay(name: &str, step: i64) -> [Counts; 2] {
     let passes = passes(name);
-    let moments: Vec<&Snapshot> = moments(name).iter().map(|input| &input.snapshot).collect();
+    let inputs = moments(name);
+    let moments: Vec<&Snapshot> = inputs.iter().map(|input| &input.snapshot).collect();
     // The first pass whose moment has the replicas and the proposal that the pass had.
     let begins = |(place, pass): (usize, &Pass)| {
         let before = moments.iter().rev().find(|moment| moment.now < pass.time)?;
@@ -94,36 +99,40 @@ fn replay(name: &str, step: i64) -> [usize; 3] {
     let span = rest.last().unwrap().time.duration_since(snapshot.now);
     snapshot.controller.sync_period = span / (rest.len() as i32 - 1);
     let trace = Some(Arc::new(sampled(&moments, snapshot.now, step)));
-    let plan = TimelineOptions { others: Vec::new(), span: Some(span), trace, times: RECORDED };
-    let player = Player::new(plan, &mut snapshot.clone(), &mut Vec::new()).unwrap();
+    let options = TimelineOptions { others: Vec::new(), span: Some(span), trace, times: RECORDED };
+    let input = Input {
+        snapshot: snapshot.clone(),
+        stated_memory: Some(Memory::default()),
+        ..inputs[0].clone()
+    };
+    let plan = Plan::new(options.clone(), input, true);
+    let check = plan.run(&Assumptions::default(), Vec::new()).unwrap().unwrap().check.unwrap();
+    let player = Player::new(options, &mut snapshot.clone(), &mut Vec::new()).unwrap();
     let played = player.play(&snapshot, &first).unwrap().unwrap().passes;
     let pairs = || played.iter().zip(rest).map(|(own, pass)| own.replicas.abs_diff(pass.to));
     let within = |most| pairs().filter(|apart| *apart <= most).count();
-    [pairs().count(), within(0), within(1)]
+    [[pairs().count(), within(0), within(1)], [check.compared, check.equal, check.within_one]]
 }
 
 #[test]
 fn recorded_runs_are_replayed_from_samples() {
     let percent = |part: usize, all: usize| 100.0 * part as f64 / all as f64;
     for (step, at_least) in [(5, 99.0), (15, 99.0), (30, 90.0), (60, 75.0)] {
-        let mut all = [0; 3];
+        let mut all = [[0; 3]; 2];
         for name in NAMES {
-            let [passes, equal, within_one] = replay(name, step);
-            println!(
-                "{name}, a sample every {step} s: {:.1} % of {passes} passes with the recorded \
-                 replicas, {:.1} % within one",
-                percent(equal, passes),
-                percent(within_one, passes),
-            );
-            all = [all[0] + passes, all[1] + equal, all[2] + within_one];
+            for (sum, own) in all.iter_mut().zip(replay(name, step)) {
+                *sum = [sum[0] + own[0], sum[1] + own[1], sum[2] + own[2]];
+            }
         }
-        let [passes, equal, within_one] = all;
-        println!(
-            "every {step} s: {:.1} %, {:.1} %",
-            percent(equal, passes),
-            percent(within_one, passes)
-        );
-        assert!(percent(equal, passes) >= at_least, "{step}");
+        for (of, [passes, equal, within_one]) in ["the passes", "the check"].into_iter().zip(all) {
+            println!(
+                "a sample every {step} s, by {of}: {:.1} % of {passes} with the recorded replicas, \
+                 {:.1} % within one",
+                percent(equal, passes),
+                percent(within_one, passes)
+            );
+            assert!(percent(equal, passes) >= at_least, "{step} {of}");
+        }
     }
 }
 

@@ -4,8 +4,8 @@
 
 use crate::apiserver::convert::{HpaObject, HpaVersion, UnknownField, hpa_with_unknown_fields};
 use crate::apiserver::default::{set_on_decode, set_on_read};
-use crate::args::Validate;
 use crate::apiserver::metadata::ObjectMeta;
+use crate::args::Validate;
 use crate::error::{Error, listed};
 use crate::keda::{self, KedaHpa, OpenMetric, Refused};
 use crate::saved::objects::{Objects, UndecodedHpa, UndecodedScaledObject};
@@ -322,11 +322,7 @@ fn refused(refused: Refused, origin: &str) -> Error {
 }
 
 /// What is to be said of unknown fields of a manifest.
-fn ignored(
-    unknown: &[UnknownField],
-    origin: &str,
-    validate: Validate,
-) -> Result<Vec<Note>, Error> {
+fn ignored(unknown: &[UnknownField], origin: &str, validate: Validate) -> Result<Vec<Note>, Error> {
     match validate {
         Validate::Strict if !unknown.is_empty() => {
             let unknown: Vec<String> = unknown.iter().map(ToString::to_string).collect();

@@ -1,9 +1,14 @@
 //! Texts that are read, in every arrangement that kubectl and people produce, and malformed texts,
 //! with their error messages.
 
+use jiff::SignedDuration;
+
 use super::{read_bytes, read_text, within};
+use crate::apimachinery::go::GoDuration;
 use crate::error::Error;
 use crate::saved::objects::Objects;
+use crate::saved::save::Saved;
+use crate::snapshot::load::{Load, LoadNote, LoadPart, LoadQuery};
 
 fn read(text: &str) -> Result<Objects, Error> {
     let mut objects = Objects::default();
@@ -255,4 +260,47 @@ fn an_input_has_an_end() {
         let error = within(std::io::repeat(0), size, 3).expect_err("more than may be");
         assert_eq!(error.to_string(), "it has more than 3 bytes");
     }
+}
+
+/// Whatever is in the cells, a load is read as it was saved.
+#[test]
+fn a_load_is_read_as_it_was_saved() {
+    let cell = "[a-z0-9%,;\"\\\\\n\u{7f}-\u{2100}]{0,6}";
+    let rows = proptest::collection::vec(proptest::collection::vec(cell, 3), 0..6);
+    let notes = [
+        LoadNote::Sampled { step: 30, window: 60, scrape: None },
+        LoadNote::Warning("\"partial\"".to_owned()),
+        LoadNote::NotRecorded(LoadPart::Ready),
+        LoadNote::Throttled(0.1 + 0.2),
+    ];
+    proptest::proptest!(|(rows in rows, columns in proptest::collection::vec(cell, 3), source in cell)| {
+        let cells = |row: Vec<String>| row.into_iter().map(String::into_boxed_str).collect();
+        let query = LoadQuery { of: columns[0].clone(), query: source.clone() };
+        let load = Load {
+            source,
+            queries: vec![query],
+            ready_after: Some(GoDuration(SignedDuration::from_millis(12_500))),
+            notes: notes.to_vec(),
+            columns,
+            rows: rows.into_iter().map(cells).collect(),
+            lines: Vec::new(),
+        };
+        let mut json = Vec::new();
+        Saved::of(&[], &[]).unwrap().with_load(Some(&load)).write(&mut json).unwrap();
+        let mut objects = Objects::default();
+        read_text(std::str::from_utf8(&json).unwrap(), "saved", &mut objects).unwrap();
+        assert_eq!(objects.load, Some(load));
+    });
+}
+
+#[test]
+fn only_one_load_can_be_played() {
+    let load = r#"{"apiVersion":"kubectl-hpa/v1alpha1","kind":"Load","source":"a","columns":["time","cpu"],"rows":[]}"#;
+    let mut objects = Objects::default();
+    read_text(load, "one", &mut objects).unwrap();
+    let error = read_text(load, "other", &mut objects).unwrap_err();
+    assert!(error.message.ends_with("second Load: only one can be played"), "{error}");
+    let odd = load.replace("\"rows\"", "\"lines\"");
+    let error = read_text(&odd, "odd", &mut Objects::default()).unwrap_err();
+    assert!(error.message.contains("unknown field"), "{error}");
 }

@@ -331,9 +331,14 @@ impl Trace {
         let (who, hint) = match is_of_hpa {
             true => (
                 "the HPA",
-                "add the column, or assume a constant value, such as --metric NAME=VALUE",
+                "add the column (from Prometheus with --query METRIC=PROMQL), or assume a constant \
+                 value, such as --metric NAME=VALUE",
             ),
-            false => ("a candidate", "add the column: a load that was recorded has all metrics"),
+            false => (
+                "a candidate",
+                "add the column (from Prometheus with --query METRIC=PROMQL): a load that was recorded \
+                 has all metrics",
+            ),
         };
         Err(Error::usage(format!(
             "the trace {origin}:1: there is no column for {label}, by which {who} scales"

@@ -300,7 +300,7 @@ fn servers_that_cannot_be_reached_or_trusted() {
         ("monitoring/prometheus:9090", &["--prometheus-header", &header], "only for an address"),
         ("http://127.0.0.1:1", &["--query", "rps=sum(x)"], "the HPA has no metric rps"),
         ("http://127.0.0.1:1", &["--query", "cpu"], "not of the form METRIC=PROMQL"),
-        ("http://127.0.0.1:1", &["--step", "1d"], "not a duration"),
+        ("http://127.0.0.1:1", &["--step", "1500ms"], "not a whole number of seconds"),
         ("http://127.0.0.1:1", &["--trace", "week.csv"], "cannot be used with"),
     ] {
         let ran = predict_at(url, more);

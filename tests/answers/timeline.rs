@@ -249,11 +249,7 @@ fn what_cannot_be_played_is_refused() {
             "error: invalid value 'soon' for '--for <DURATION>': not a duration such as 5m, 1m30s, \
              or 90 for seconds\n",
         ),
-        (
-            &["--ready-after=10s"],
-            "",
-            "error: the following required arguments were not provided:\n",
-        ),
+        (&["--ready-after=10s"], "", "error: --ready-after requires something to play\n"),
         (
             &["--trace=-"],
             "time,cpu\n5s,\n9s,80\n",

@@ -140,7 +140,8 @@ impl PrometheusServer {
             !port.is_empty() && port.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
         };
         // Only with a scheme a port may be left out after its colon.
-        if port.is_some_and(|port| !is_port(port) && !(port.is_empty() && !scheme.is_empty())) {
+        let is_left_out = |port: &str| port.is_empty() && !scheme.is_empty();
+        if port.is_some_and(|port| !is_port(port) && !is_left_out(port)) {
             return Err(wrong("the port is neither a number nor a name".to_owned()));
         }
         Ok(Self::Service { namespace: namespace.to_owned(), service: service.to_owned() })

@@ -82,7 +82,7 @@ impl<'de> Deserialize<'de> for Sample {
         use serde::de::Error;
         let (seconds, text) = <(f64, std::borrow::Cow<'_, str>)>::deserialize(deserializer)?;
         let millis = (seconds * 1000.0).round();
-        if !(millis.abs() < 1e15) {
+        if millis.is_nan() || millis.abs() >= 1e15 {
             return Err(D::Error::custom(format_args!("{seconds} is not a time")));
         }
         let value = match &*text {

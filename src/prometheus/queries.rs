@@ -412,7 +412,7 @@ fn literal(text: &str) -> String {
 /// None where there are too few to tell.
 pub fn interval(scrapes: f64) -> Option<i64> {
     const HOUR: f64 = 3600.0;
-    if !(scrapes >= 5.0 && scrapes <= HOUR) {
+    if !(5.0..=HOUR).contains(&scrapes) {
         return None;
     }
     let (least, most) = (HOUR / (scrapes + 1.0), HOUR / (scrapes - 1.0));

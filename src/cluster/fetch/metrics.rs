@@ -28,7 +28,7 @@ pub(super) struct Miss {
     /// Whether the user lacks the permission.
     denied: bool,
     /// What to do about it.
-    pub(super) advice: Option<Note>,
+    pub(super) advice: Option<Box<Note>>,
     /// What to fetch to explain it.
     wishes: Vec<Wish>,
 }
@@ -48,7 +48,7 @@ impl From<&Failure> for Miss {
     fn from(failure: &Failure) -> Self {
         let denied = failure.is_forbidden();
         let wishes = Vec::from_iter(Wish::after(failure));
-        Self { text: failure.client_go(), denied, advice: advice(failure), wishes }
+        Self { text: failure.client_go(), denied, advice: advice(failure).map(Box::new), wishes }
     }
 }
 

@@ -250,7 +250,7 @@ impl Fetch<'_> {
             for (answer, value) in metrics.iter_mut().zip(values) {
                 *answer = value.unwrap_or_else(|miss| {
                     let answer = miss.answer();
-                    notes.extend(miss.advice);
+                    notes.extend(miss.advice.map(|note| *note));
                     answer
                 });
             }
@@ -356,7 +356,7 @@ fn fail(
             *answer = miss.answer();
         }
     }
-    notes.extend(miss.advice);
+    notes.extend(miss.advice.map(|note| *note));
 }
 
 /// Returns the time of a pass, given the server's, with a note if the clocks differ.

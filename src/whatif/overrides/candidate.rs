@@ -193,7 +193,7 @@ impl Candidate {
         let workloads = workloads.filter(|it| workload.is_none_or(|own| !std::ptr::eq(own, *it)));
         let all = hpas.chain(workloads.map(Workload::reference)).chain(self.others.iter().cloned());
         let all: Vec<String> = all.collect();
-        let ignored = (!all.is_empty()).then(|| Note::ManifestNotAlone { objects: all });
+        let ignored = (!all.is_empty()).then_some(Note::ManifestNotAlone { objects: all });
         Ok(Chosen { hpa: chosen, rivals, workload, ignored })
     }
 

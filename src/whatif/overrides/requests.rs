@@ -286,8 +286,8 @@ impl TypedRequest {
         let controller = &snapshot.controller;
         let rules = Rules::of(&controller.version, controller.gates);
         let states_whole = |pod: &&&Shared<Pod>| pod.requests.get(resource).is_some();
-        let counted = pods.iter().filter(|pod| counts_as_whole(pod, None, &rules));
-        let counts_whole = counted.filter(states_whole).next().is_some();
+        let mut counted = pods.iter().filter(|pod| counts_as_whole(pod, None, &rules));
+        let counts_whole = counted.any(|pod| states_whole(&pod));
         if let Some(name) = container {
             has_container(pods, name, true, flag)?;
             let is_own = |metric: &MetricSpec| {

@@ -125,8 +125,8 @@ impl Trace {
         let origin = &*load.source;
         let at = |line| Place { origin, line };
         let (titles, mut metrics) = titles(&load.columns, origin)?;
-        let mut record = Record::default();
-        record.measured = load.ready_after.map(|after| after.0);
+        let measured = load.ready_after.map(|after| after.0);
+        let mut record = Record { measured, ..Record::default() };
         let mut times: Vec<SignedDuration> = Vec::new();
         let mut is_absolute = false;
         for (number, row) in load.rows.iter().enumerate() {

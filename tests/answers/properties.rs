@@ -819,8 +819,15 @@ fn is_as_measured(
     let metrics = input.snapshot.hpa.spec.metrics.iter().zip(&input.snapshot.metrics);
     let mut of_cpu = metrics.filter(|(spec, _)| spec.name() == "cpu" && spec.is_resource());
     let is_used = |own: &Value| own["name"] == container && own["usage"].get("cpu").is_some();
-    let mut used = scenario.pod_metrics.iter().flat_map(|own| own["containers"].as_array());
-    // What was not measured at all is assumed to be measured.
+    let Ok(scale) = &input.snapshot.scale else { return Ok(()) };
+    let is_own = |item: &&Value| {
+        let mut pods = input.snapshot.pods.iter();
+        let pod = pods.find(|pod| item["metadata"]["name"] == *pod.name);
+        pod.is_some_and(|pod| scale.selector.matches(&pod.labels))
+    };
+    let own = scenario.pod_metrics.iter().filter(is_own);
+    let mut used = own.flat_map(|own| own["containers"].as_array());
+    // What was not measured at all, of the pods of the target, is assumed to be measured.
     let failed = of_cpu.any(|(_, answer)| *answer != MetricAnswer::PodMetrics);
     if failed || !used.any(|own| own.iter().any(is_used)) {
         return Ok(());

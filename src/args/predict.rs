@@ -37,6 +37,9 @@ Examples:
   kubectl hpa predict web --for 10m --cpu 160%
   kubectl hpa predict web --trace load.csv
 
+  # The same request, rolled out ten minutes after the start
+  kubectl hpa predict web --for 1h --request app=cpu=250m --at 10m
+
   # What would a manifest have done with last week's load, and which settings do best?
   kubectl hpa predict web --trace week.csv --hpa web.yaml
   kubectl hpa predict web --trace week.csv --vary target.cpu=50%..80%:5
@@ -155,6 +158,13 @@ pub struct TimelineArgs {
     /// target.cpu=50%..80%:5 or behavior.scaleDown.stabilizationWindowSeconds=60,300,600; repeatable
     #[arg(long, value_name = "PATH=RANGE", requires = "played")]
     pub vary: Vec<String>,
+
+    /// When the change of --request, or of the template in --hpa, is rolled out, after the first pass
+    /// (default: the pods are changed from the first pass on); the HPA of --hpa applies from the first
+    /// pass
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration)]
+    #[arg(requires = "played", allow_hyphen_values = true)]
+    pub at: Option<SignedDuration>,
 
     /// Time from the creation of a new pod until it is ready (default: as recorded in the trace, or 10s)
     #[arg(long, value_name = "DURATION", value_parser = parse_duration)]

@@ -17,9 +17,12 @@ use crate::memory::Remembered;
 use crate::snapshot::Snapshot;
 use crate::snapshot::input::Input;
 use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::note::Note;
+use crate::snapshot::surroundings::{DeploymentStrategy, Workload};
 use crate::whatif::overrides::{Assumptions, Override};
 use crate::whatif::timeline::{
-    Course, LoadFacts, Player, Record, Timeline, TimelineOptions, Totals, begin_with_load,
+    Course, LoadFacts, Player, Record, Rollout, Strategy, Timeline, TimelineOptions, Totals,
+    begin_with_load,
 };
 pub use check::{Check, Recorded};
 pub use parting::{Parting, Stretches};
@@ -91,6 +94,8 @@ pub struct Plan {
     pub is_moved: bool,
     /// The replicas at the beginning, if they were recorded.
     replicas: Option<i32>,
+    /// When other pods are rolled out, after the first pass; none where they are there from the first.
+    rollout: Option<SignedDuration>,
 }
 
 /// A spec to play.
@@ -130,7 +135,14 @@ impl Plan {
                 timeline.times.ready = ready;
             }
         }
-        Self { timeline, observed, is_moved, replicas }
+        Self { timeline, observed, is_moved, replicas, rollout: None }
+    }
+
+    /// The same with other pods rolled out at a time after the first pass, if one is given.
+    #[must_use]
+    pub fn with_rollout(mut self, at: Option<SignedDuration>) -> Self {
+        self.rollout = at;
+        self
     }
 
     /// Whether the load was recorded rather than made up.
@@ -163,8 +175,13 @@ impl Plan {
             // A percentage is one of what the running pods request, so that all runs have one load.
             Some(running) => {
                 let (mut running, _) = running.apply(self.observed.clone(), &decision)?;
-                let player = Player::new(timeline, &mut running.snapshot, &mut overrides);
-                use_as(&mut input.snapshot, running.snapshot);
+                let mut player = Player::new(timeline, &mut running.snapshot, &mut overrides);
+                match (self.rollout, &mut player) {
+                    (Some(at), Ok(player)) => {
+                        roll_out(at, &assumptions, player, running, &mut input, &mut overrides)?;
+                    }
+                    _ => use_as(&mut input.snapshot, running.snapshot),
+                }
                 player
             }
         };
@@ -190,7 +207,7 @@ impl Plan {
         assumptions: &Assumptions,
         candidates: Vec<Spec>,
     ) -> Result<Option<Backtest>, Error> {
-        let replay = self.prepare(&assumptions.without_candidate())?;
+        let mut replay = self.prepare(&assumptions.without_candidate())?;
         let Some(timeline) = replay.play()? else { return Ok(None) };
         let Snapshot { now, controller, hpa, .. } = &replay.input.snapshot;
         let passes = replay.player.passes_of_load(controller.sync_period);
@@ -203,7 +220,7 @@ impl Plan {
         let lacking = replay.lacking();
         let mut runs = Vec::with_capacity(candidates.len());
         for Spec { name, assumptions, manifest } in candidates {
-            let own = self.prepare(&assumptions)?;
+            let mut own = self.prepare(&assumptions)?;
             let Some(played) = own.play()? else { return Ok(None) };
             let stretches = Stretches::of(&timeline, &played, passes);
             let courses = replay.start().zip(own.start()).filter(|_| !stretches.all.is_empty());
@@ -224,6 +241,43 @@ impl Plan {
             search: None,
         }))
     }
+}
+
+/// Has a run begin with the pods that there are, and go on with those of `input` from a time on.
+fn roll_out(
+    at: SignedDuration,
+    assumptions: &Assumptions,
+    player: &mut Player,
+    running: Input,
+    input: &mut Input,
+    overrides: &mut Vec<Override>,
+) -> Result<(), Error> {
+    let hpa = &input.snapshot.hpa;
+    let target = &hpa.spec.scale_target_ref;
+    let name = hpa.reference();
+    let known = [assumptions.workload(hpa), input.surroundings.workload(target)];
+    // The API server states the defaults: one that it has read but that states none was saved without.
+    let states = |it: &&Workload| it.strategy.is_some() || it.status.is_none();
+    let known: Vec<&Workload> = known.into_iter().flatten().filter(states).collect();
+    let stated = known.iter().find_map(|it| it.strategy.clone());
+    let stated = stated.or_else(|| known.first().map(|_| DeploymentStrategy::default()));
+    let strategy = Strategy::of(target, stated.as_ref())?;
+    let rollout =
+        Rollout::between(&running.snapshot, &input.snapshot, at, strategy.unwrap_or_default());
+    input.notes.retain(|note| !matches!(note, Note::RolloutFirst { .. }));
+    if let Some(rollout) = rollout {
+        let own = rollout.own();
+        if !player.roll_out(rollout, running.snapshot.controller.sync_period) {
+            input.notes.push(Note::RolloutAfterEnd { at, target: name });
+        } else {
+            overrides.push(own);
+            if strategy.is_none() {
+                input.notes.push(Note::RolloutAsDeployment { target: name });
+            }
+        }
+    }
+    input.snapshot = running.snapshot;
+    Ok(())
 }
 
 /// Has the pods of a snapshot use what the same pods use in another one, in all containers that they have
@@ -253,8 +307,12 @@ impl Prepared {
     /// # Errors
     ///
     /// It comes to more pods than can be played.
-    pub fn play(&self) -> Result<Option<Timeline>, Error> {
-        self.player.play(&self.input.snapshot, &self.first)
+    pub fn play(&mut self) -> Result<Option<Timeline>, Error> {
+        let timeline = self.player.play(&self.input.snapshot, &self.first)?;
+        if let Some(rolled) = timeline.as_ref().and_then(|own| own.rolled) {
+            rolled.came_to(&mut self.overrides);
+        }
+        Ok(timeline)
     }
 
     /// The first pass, and each thing that was assumed of it.

@@ -37,9 +37,10 @@ impl Parting {
         loop {
             let (one, other) = (replay.change(), candidate.change());
             if one.to != other.to {
-                return Ok(Some(Self { time: one.time, replay: one, candidate: other }));
+                // A run that has settled stays at its last pass.
+                let time = one.time.max(other.time);
+                return Ok(Some(Self { time, replay: one, candidate: other }));
             }
-            // A run that has settled stays as it is.
             let goes_on = [replay.go_on()?, candidate.go_on()?];
             if goes_on == [false; 2] {
                 return Ok(None);

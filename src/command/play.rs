@@ -58,7 +58,7 @@ impl Runs {
         let specs = candidates.iter().map(|own| &own.assumptions).chain(&first);
         let plan = plan.beside(std::iter::once(&as_it_is).chain(specs));
         if candidates.is_empty() && search.is_none() && !plan.is_recorded() {
-            let prepared = plan.prepare(assumptions)?;
+            let mut prepared = plan.prepare(assumptions)?;
             let timeline = prepared.play()?;
             let (input, overrides) = prepared.into_parts();
             return Ok(Self { observed, input, overrides, timeline, backtest: None });

@@ -12,7 +12,7 @@ use super::play::{Others, Runs, locate, timeline_options};
 use super::state::{ask, options, pass, unanswered};
 use super::{Answer, Terminal, check_save, check_written, connected, waited, write_saved};
 use crate::args::{FailOn, MemoryArgs, Predict, PredictOutput, Report, Request, TimelineArgs};
-use crate::backtest::Plan;
+use crate::backtest::{Plan, Search};
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::render::junit::junit;
@@ -112,6 +112,14 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     if let Some(first) = candidates.first() {
         assumptions = first.assumptions.clone();
     }
+    if args.timeline.at.is_some() {
+        let first = search.as_ref().map(Search::first).transpose()?;
+        let mut all = candidates.iter().map(|own| &own.assumptions).chain(&first);
+        if !all.any(|own| own.with_running_template().is_some()) {
+            return Err(Error::usage("--at requires pods that change")
+                .hint("use --request, or --hpa with the manifest of the HPA's target"));
+        }
+    }
     let also = options.also.clone();
     let ((mut observed, asked), mut messages) = match objects {
         None => connected(&request.connection, async |session| {
@@ -145,7 +153,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let times_are_given = args.timeline.ready_after.is_some();
     let runs = match timeline {
         Some(timeline) => {
-            let plan = Plan::new(timeline, observed.input.clone(), times_are_given);
+            let plan = Plan::new(timeline, observed.input.clone(), times_are_given)
+                .with_rollout(args.timeline.at);
             let MemoryArgs { history, recommendations, observe } = &args.memory;
             let is_stated = history.is_some() || !recommendations.is_empty() || observe.is_some();
             if plan.is_moved && is_stated {
@@ -247,9 +256,10 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
 
 /// Makes sure that nothing is typed that is only for what is played.
 fn check_not_played(args: &TimelineArgs) -> Result<(), Error> {
-    let TimelineArgs { vary, ready_after, metrics_after, passes, .. } = args;
+    let TimelineArgs { vary, at, ready_after, metrics_after, passes, .. } = args;
     let typed = [
         ("--vary", !vary.is_empty()),
+        ("--at", at.is_some()),
         ("--ready-after", ready_after.is_some()),
         ("--metrics-after", metrics_after.is_some()),
         ("--passes", *passes),

@@ -185,6 +185,14 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             "a rollout of {target} has to replace the pods first; the new ones are assumed to use what \
              the observed ones do"
         ),
+        Note::RolloutAsDeployment { target } => format!(
+            "the strategy of {target} is unknown: the rollout is simulated as that of a Deployment \
+             with the defaults"
+        ),
+        Note::RolloutAfterEnd { at, target } => format!(
+            "the run ends before the rollout of {target} begins after {}: nothing changes (--at)",
+            duration(*at)
+        ),
         Note::Keda(note) => keda(note),
         Note::NoModelPod { replicas } => {
             format!(

@@ -257,6 +257,18 @@ pub enum Note {
         /// The target.
         target: String,
     },
+    /// The strategy of a rollout is not known: it is played with the defaults of a Deployment.
+    RolloutAsDeployment {
+        /// The target.
+        target: String,
+    },
+    /// The run ends before the rollout would begin.
+    RolloutAfterEnd {
+        /// When it would begin, after the first pass.
+        at: SignedDuration,
+        /// The target.
+        target: String,
+    },
     /// A note about a ScaledObject given instead of such a manifest.
     Keda(KedaNote),
     /// Replicas are assumed, and there is no pod to model them on.

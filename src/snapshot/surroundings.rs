@@ -72,10 +72,50 @@ pub struct Workload {
     pub replicas: Option<i32>,
     /// `spec.selector`.
     pub selector: Option<LabelSelector>,
+    /// `spec.strategy` of a Deployment, if stated.
+    pub strategy: Option<DeploymentStrategy>,
     /// `spec.template`.
     pub template: Option<Box<Pod>>,
     /// `status`; `None` if the object has none, as in manifests.
     pub status: Option<WorkloadStatus>,
+}
+
+/// How a Deployment replaces its pods.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DeploymentStrategy {
+    /// `RollingUpdate` or `Recreate`; the former if empty.
+    #[serde(
+        rename = "type",
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "null_as_default"
+    )]
+    pub type_: String,
+    /// The limits of a rolling update.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rolling_update: Option<RollingUpdateDeployment>,
+}
+
+/// The limits of a rolling update.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RollingUpdateDeployment {
+    /// How many pods there may be above the replicas.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_surge: Option<IntOrString>,
+    /// How many of the replicas may be unavailable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_unavailable: Option<IntOrString>,
+}
+
+/// A number of pods, or a percentage of the replicas, as it is written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, expecting = "expected a number or a percentage")]
+pub enum IntOrString {
+    /// A number.
+    Int(i32),
+    /// A percentage, such as `25%`.
+    String(String),
 }
 
 /// The status of a workload.
@@ -174,6 +214,8 @@ impl Serialize for Workload {
             #[serde(skip_serializing_if = "Option::is_none")]
             selector: Option<Selector<'a>>,
             #[serde(skip_serializing_if = "Option::is_none")]
+            strategy: &'a Option<DeploymentStrategy>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             template: Option<T>,
         }
         #[derive(Serialize)]
@@ -191,6 +233,7 @@ impl Serialize for Workload {
         let spec = Spec {
             replicas: self.replicas,
             selector,
+            strategy: &self.strategy,
             template: self.template.as_deref().map(Pod::to_template),
         };
         Wire { metadata: &self.metadata, spec, status: &self.status }.serialize(serializer)

@@ -14,12 +14,13 @@ use std::sync::Arc;
 use clap::Parser;
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::args::{Cli, Verb};
-use kubectl_hpa::backtest::{Backtest, Plan, Search, Spec};
+use kubectl_hpa::backtest::{Backtest, Candidate, Plan, Search, Spec};
 use kubectl_hpa::engine;
 use kubectl_hpa::error::Error;
 use kubectl_hpa::memory::Memory;
 use kubectl_hpa::saved;
 use kubectl_hpa::snapshot::input::{Input, Options};
+use kubectl_hpa::snapshot::note::Note;
 use kubectl_hpa::snapshot::pod::ConditionStatus;
 use kubectl_hpa::snapshot::{MetricAnswer, Snapshot};
 use kubectl_hpa::whatif::overrides::Assumptions;
@@ -138,10 +139,15 @@ fn recorded_runs_are_replayed_from_samples() {
 
 /// A Deployment of pods that request 100m each, under an HPA with a CPU target.
 fn observed(spec: &Value, replicas: i32) -> Input {
+    observed_with(spec, replicas, None)
+}
+
+fn observed_with(spec: &Value, replicas: i32, more: Option<Value>) -> Input {
     let base = json!({"minReplicas": 1, "maxReplicas": 12,
         "metrics": [build::resource("cpu", &build::utilization(50))]});
     let hpa = build::with(build::hpa(&base), &json!({ "spec": spec }));
     let mut items = vec![hpa, build::scale(replicas), build::state(&json!({}))];
+    items.extend(more);
     let taken = json!({"timestamp": "2026-11-21T05:59:55Z"});
     for number in 0..replicas {
         let name = format!("web-{number}");
@@ -275,6 +281,80 @@ fn other_requests_are_those_of_a_candidate_under_the_same_load() {
     assert_eq!([last(&played.replay.timeline), last(&played.candidates[0].run.timeline)], [3, 1]);
 }
 
+/// The backtest of a candidate whose pods are rolled out at a time.
+fn rolled_out(plan: Plan, at: i64, flags: &[&str]) -> Backtest {
+    let assumptions = Assumptions::read(&typed(flags).overrides).unwrap();
+    let candidate =
+        Spec { name: "candidate".to_owned(), assumptions: assumptions.clone(), manifest: None };
+    let plan = plan.with_rollout(Some(SignedDuration::from_secs(at)));
+    plan.run(&assumptions, vec![candidate]).unwrap().unwrap()
+}
+
+#[test]
+fn a_rollout_after_the_end_changes_nothing() {
+    holds((specs(), loads(), 1..6i32), |(spec, loads, replicas)| {
+        let input = observed(&spec, replicas);
+        let end = 30 * loads.len() as i64;
+        let played = rolled_out(plan(&input, &loads), end, &["--request=cpu=x3"]);
+        let own = &played.candidates[0];
+        assert_eq!(own.run.timeline, played.replay.timeline);
+        assert!(own.parted.is_none() && own.stretches.all.is_empty());
+        let at = SignedDuration::from_secs(end);
+        let note = Note::RolloutAfterEnd { at, target: "Deployment/web".to_owned() };
+        assert!(own.run.input.notes.contains(&note));
+    });
+}
+
+/// Up to its beginning a rollout is not there, and once it is done, a load that stays leads to where it
+/// leads if the pods are changed from the first pass. With a tolerance there would be several counts to end
+/// at, and which one it is depends on the way there.
+#[test]
+fn a_rollout_parts_later_and_ends_the_same() {
+    holds((1..6i32, 0..400i64, 0..3usize), |(replicas, at, which)| {
+        let flags = [["--request=cpu=x3", "--request=cpu=x2", "--request=cpu=x0.5"][which]];
+        let none = json!({"tolerance": "0"});
+        let input = observed(&json!({"behavior": {"scaleUp": none, "scaleDown": none}}), replicas);
+        let loads = vec![Some(50 * replicas as u16); 60];
+        let at_once = backtest(&input, &loads, &flags).unwrap();
+        let rolled = rolled_out(plan(&input, &loads), at, &flags);
+        let own = &rolled.candidates[0];
+        assert!(own.run.timeline.rolled.unwrap().done.is_some());
+        let begins = own.run.timeline.start + SignedDuration::from_secs(at);
+        assert!(own.parted.as_ref().is_none_or(|parted| parted.time >= begins));
+        let last = |own: &Candidate| own.run.timeline.passes.last().unwrap().replicas;
+        assert_eq!(last(own), last(&at_once.candidates[0]), "{replicas} {flags:?} {at}");
+    });
+}
+
+#[test]
+fn a_rollout_says_how_it_is_played() {
+    let workload = |kind: &str, spec: Value| {
+        json!({"apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "web", "namespace":
+            "default"}, "spec": spec})
+    };
+    let strategy = json!({"type": "RollingUpdate",
+        "rollingUpdate": {"maxSurge": 2, "maxUnavailable": "0%"}});
+    let unknown = Note::RolloutAsDeployment { target: "Deployment/web".to_owned() };
+    for (more, how, is_unknown) in [
+        (None, "with up to 25% more and 25% fewer pods", true),
+        (Some(json!({})), "with up to 25% more and 25% fewer pods", false),
+        (Some(json!({ "strategy": strategy })), "with up to 2 more and 0% fewer pods", false),
+        (Some(json!({"strategy": {"type": "Recreate"}})), "all pods at once (Recreate)", false),
+    ] {
+        let more = more.map(|spec| workload("Deployment", spec));
+        let input = observed_with(&json!({}), 4, more);
+        let played = rolled_out(plan(&input, &[Some(200); 40]), 60, &["--request=cpu=x2"]);
+        let run = &played.candidates[0].run;
+        let own = run.overrides.iter().find(|own| own.item == "rollout").unwrap();
+        assert_eq!(own.assumed, format!("from 1m on, {how}"));
+        let result = own.result.as_ref().unwrap().to_string();
+        assert!(result.starts_with("4 pods, done after 1m"), "{result}");
+        assert_eq!(run.input.notes.contains(&unknown), is_unknown, "{how}");
+        let first = |note: &Note| matches!(note, Note::RolloutFirst { .. });
+        assert!(!run.input.notes.iter().any(first));
+    }
+}
+
 #[test]
 fn runs_part_where_their_passes_first_differ() {
     holds((specs(), loads(), 1..6i32, 20..90i32), |(spec, loads, replicas, target)| {
@@ -307,7 +387,7 @@ fn totals_are_those_of_the_passes() {
     holds((specs(), loads(), 1..6i32), |(spec, loads, replicas)| {
         let input = observed(&spec, replicas);
         let plan = plan(&input, &loads);
-        let prepared = plan.prepare(&Assumptions::default()).unwrap();
+        let mut prepared = plan.prepare(&Assumptions::default()).unwrap();
         let timeline = prepared.play().unwrap().unwrap();
         let totals = &timeline.totals;
         assert_eq!(

@@ -198,7 +198,7 @@ fn run_of(
     let options = TimelineOptions { span, trace: trace.map(Arc::new), others: Vec::new(), times };
     let plan = Plan::new(options, input.clone(), true);
     let assumptions = Assumptions::read(&Overrides::default()).expect("no overrides");
-    let prepared = plan.prepare(&assumptions).expect("a run");
+    let mut prepared = plan.prepare(&assumptions).expect("a run");
     let timeline = prepared.play().expect("few pods").expect("a scale");
     let pass = Pass::run(prepared.into_parts().0);
     let run = RunFacts::new(&pass, &timeline.totals);

@@ -508,13 +508,15 @@ fn surroundings() -> Surroundings {
             "time": "2026-11-21T05:59:00Z", "fieldsV1": {"f:spec": {"f:replicas": {}}}}],
     });
     let of_web = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+    let strategy = json!({"strategy": {"type": "RollingUpdate",
+        "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": 0}}});
     let items = [
         build::hpa(&json!({})),
         object(
             ["apps/v1", "Deployment"],
             "other",
             &written,
-            &json!({"spec": spec, "status": {"replicas": 3, "conditions": [condition]}}),
+            &json!({"spec": with(spec.clone(), &strategy), "status": {"replicas": 3, "conditions": [condition]}}),
         ),
         object(
             ["apps/v1", "ReplicaSet"],

@@ -250,6 +250,19 @@ fn what_cannot_be_played_is_refused() {
              or 90 for seconds\n",
         ),
         (&["--ready-after=10s"], "", "error: --ready-after requires something to play\n"),
+        (&["--at=5m"], "", "error: --at requires something to play\n"),
+        (&["--for=10m", "--at=5m"], "", "error: --at requires pods that change\n"),
+        (&["--for=10m", "--at=5m", "--max=9"], "", "error: --at requires pods that change\n"),
+        (
+            &["--for=10m", "--at=5m", "--vary=max=4..8"],
+            "",
+            "error: --at requires pods that change\n",
+        ),
+        (
+            &["--for=10m", "--request=cpu=30m", "--at=-5m"],
+            "",
+            "error: invalid value '-5m' for '--at <DURATION>': must not be negative\n",
+        ),
         (
             &["--trace=-"],
             "time,cpu\n5s,\n9s,80\n",

@@ -25,7 +25,7 @@ use crate::snapshot::load::Load;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::surroundings::{
-    ApiService, ScaledObject, VerticalPodAutoscaler, Workload, WorkloadStatus,
+    ApiService, DeploymentStrategy, ScaledObject, VerticalPodAutoscaler, Workload, WorkloadStatus,
 };
 
 /// Why a text could not be read.
@@ -398,6 +398,7 @@ fn workload<'de, D: Deserializer<'de>>(
     struct Spec<S> {
         replicas: Option<i32>,
         selector: Option<S>,
+        strategy: Option<DeploymentStrategy>,
         template: Option<Pod>,
     }
     fn build<S>(
@@ -406,8 +407,10 @@ fn workload<'de, D: Deserializer<'de>>(
         kind: &str,
         to_selector: impl Fn(S) -> LabelSelector,
     ) -> Workload {
-        let (replicas, selector, template) =
-            wire.spec.map_or((None, None, None), |it| (it.replicas, it.selector, it.template));
+        let (replicas, selector, strategy, template) =
+            wire.spec.map_or((None, None, None, None), |it| {
+                (it.replicas, it.selector, it.strategy, it.template)
+            });
         let Status { updated_replicas, update_revision, current_pod_hash, conditions, .. } =
             wire.status;
         let counted = wire.status.replicas.or(wire.status.observed_generation.map(|_| 0));
@@ -417,6 +420,7 @@ fn workload<'de, D: Deserializer<'de>>(
             metadata: wire.metadata,
             replicas,
             selector: selector.map(to_selector),
+            strategy: strategy.filter(|_| kind == "Deployment"),
             template: template.map(Box::new),
             status: counted.map(|replicas| WorkloadStatus {
                 replicas,

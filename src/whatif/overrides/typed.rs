@@ -8,7 +8,8 @@ use super::spec::SpecChanges;
 use crate::args::Overrides;
 use crate::error::Error;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::hpa::{Hpa, MetricSpec};
+use crate::snapshot::surroundings::Workload;
 use crate::whatif::unit;
 use crate::whatif::value::{FORMS, Value};
 
@@ -66,6 +67,11 @@ impl Assumptions {
             running.spec.keeps_template = true;
             running
         })
+    }
+
+    /// The manifest of an HPA's target, if one is assumed to be applied.
+    pub fn workload(&self, hpa: &Hpa) -> Option<&Workload> {
+        self.candidate()?.choose(hpa).ok()?.workload
     }
 
     /// The same from a number of replicas on, if there is one, unless another one is assumed.

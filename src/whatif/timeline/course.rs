@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 
 use super::player::Player;
 use super::world::World;
-use super::{Change, MAX_PASSES, Point, Stays, Timeline, after, swing};
+use super::{Change, MAX_PASSES, Point, Rolled, Stays, Timeline, after, swing};
 use crate::engine;
 use crate::engine::decision::{Block, Decision};
 use crate::error::Error;
@@ -68,6 +68,9 @@ impl<'p> Course<'p> {
             last_change: SignedDuration::ZERO,
             is_settled: false,
         };
+        if let Some(rollout) = &player.rollout {
+            course.world.expect(rollout);
+        }
         course.note_change();
         Some(course)
     }
@@ -106,6 +109,11 @@ impl<'p> Course<'p> {
     /// Between which counts it goes to and fro under the present load, if it does.
     pub fn swing(&self) -> Option<(i32, i32)> {
         if self.is_settled { None } else { swing(&self.changes) }
+    }
+
+    /// What came of a rollout, if one has begun.
+    pub(super) fn rolled(&self) -> Option<Rolled> {
+        self.world.rolled()
     }
 
     /// The pass in numbers.
@@ -169,6 +177,11 @@ impl<'p> Course<'p> {
             self.world.set(setting, &places[setting.column])?;
             self.next_setting += 1;
             self.changes.clear();
+        }
+        // As long as pods are replaced, what changes may lead to more.
+        if self.world.is_rolling() {
+            self.changes.clear();
+            self.last_change = next;
         }
         self.world.settle();
         let memory = std::mem::take(&mut self.decision.memory);

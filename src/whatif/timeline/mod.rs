@@ -28,7 +28,7 @@ use crate::whatif::overrides::{Reported, current};
 pub use course::Course;
 pub use past::begin_with_load;
 pub use player::Player;
-pub use pods::PENDING;
+pub use pods::{Limit, PENDING, Rollout, Strategy};
 pub use record::{Mark, Record};
 pub use samples::Gaps;
 pub use totals::{Peak, Stretch, Totals};
@@ -87,6 +87,17 @@ pub struct Timeline {
     pub is_settled: bool,
     /// Between which counts it goes to and fro at the end, where it does.
     pub swing: Option<(i32, i32)>,
+    /// What came of a rollout, if one began.
+    pub rolled: Option<Rolled>,
+}
+
+/// What came of a rollout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rolled {
+    /// How many pods there were to replace when it began.
+    pub pods: usize,
+    /// How long after the first pass all pods were new and ready; none if they never were.
+    pub done: Option<SignedDuration>,
 }
 
 /// The end of a trace.
@@ -251,6 +262,7 @@ impl Timeline {
             totals: Totals::begin(course),
             is_settled: false,
             swing: None,
+            rolled: None,
         }
     }
 
@@ -270,6 +282,7 @@ impl Timeline {
     fn end(&mut self, course: &Course<'_>) {
         self.is_settled = course.is_settled();
         self.swing = course.swing();
+        self.rolled = course.rolled();
         if let Some(last) = self.passes.last().copied().filter(|_| self.is_settled) {
             let mut after_first = course.after_first().saturating_add(self.period);
             while after_first <= self.span {

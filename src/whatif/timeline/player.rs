@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 
 use super::trace::Stated;
 use super::world::{Setting, World};
-use super::{JoinTimes, MAX_PASSES, TimelineOptions, Trace, TraceEnd};
+use super::{JoinTimes, MAX_PASSES, Rollout, TimelineOptions, Trace, TraceEnd};
 use crate::error::Error;
 use crate::numbers;
 use crate::outlook::longest_wait;
@@ -29,6 +29,7 @@ pub struct Player {
     /// The places of each metric of the trace in the spec.
     pub(super) places: Vec<Vec<usize>>,
     pub(super) settings: Vec<Setting>,
+    pub(super) rollout: Option<Rollout>,
 }
 
 impl Player {
@@ -76,7 +77,7 @@ impl Player {
         let held = overrides.iter().flat_map(|own| own.pods.iter().cloned()).collect();
         let wait = wait(plan.times, snapshot);
         let (places, settings) = (Vec::new(), Vec::new());
-        let mut player = Self { plan, trace, span, wait, held, places, settings };
+        let mut player = Self { plan, trace, span, wait, held, places, settings, rollout: None };
         if let Some(trace) = player.plan.trace.clone() {
             player.load(&trace, snapshot, overrides)?;
         }
@@ -147,6 +148,17 @@ impl Player {
     pub fn passes_of_load(&self, period: SignedDuration) -> usize {
         let passes = -(-self.span.as_nanos()).div_euclid(period.as_nanos().max(1));
         usize::try_from(passes).unwrap_or(usize::MAX)
+    }
+
+    /// Has a rollout begin. False where the run ends before.
+    pub fn roll_out(&mut self, rollout: Rollout, period: SignedDuration) -> bool {
+        let nanos = rollout.after.as_nanos();
+        let is_played = match self.plan.span {
+            Some(span) => nanos <= span.as_nanos() - span.as_nanos() % period.as_nanos().max(1),
+            None => nanos <= self.span.as_nanos(),
+        };
+        self.rollout = is_played.then_some(rollout);
+        is_played
     }
 
     /// The longest time that a change takes to lead to the next one.

@@ -2,6 +2,8 @@
 //! of those there are, the ones go that a ReplicaSet's controller would take (`ActivePodsWithRanks`),
 //! or a StatefulSet's: those with the highest ordinals.
 
+mod rollout;
+
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
@@ -16,6 +18,8 @@ use crate::snapshot::shared::Shared;
 use crate::snapshot::{MetricAnswer, PodValue, Snapshot};
 use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::is_ready;
+use rollout::Rolling;
+pub use rollout::{Limit, Rollout, Strategy};
 
 /// A new pod has been pending for so long when its containers start.
 pub const PENDING: SignedDuration = SignedDuration::from_secs(3);
@@ -37,6 +41,7 @@ pub(super) struct Workload {
     model: Option<Shared<Pod>>,
     measured: Measured,
     made: u64,
+    rolling: Option<Rolling>,
 }
 
 /// What is measured of a pod, and how old it is.
@@ -56,6 +61,8 @@ struct Life {
     /// What it lacks, and is assumed never to get.
     lacks: Option<Lack>,
     role: Role,
+    /// Whether a rollout is to replace it.
+    is_outdated: bool,
 }
 
 /// When a pod gets further.
@@ -90,8 +97,7 @@ impl Workload {
         }
         let replicas = scale.map_or(0, |scale| scale.spec_replicas);
         let active = snapshot.pods.iter().filter(|pod| is_active(pod)).count();
-        let newest = |pod: &&Shared<Pod>| (is_ready(pod), pod.start_time);
-        let model = snapshot.pods.iter().filter(|pod| is_active(pod)).max_by_key(newest).cloned();
+        let model = newest(snapshot.pods.iter());
         let measured = measured(snapshot);
         let lives = snapshot.pods.iter().map(|pod| {
             let is_held = held.contains(&pod.name);
@@ -103,7 +109,8 @@ impl Workload {
                 false => Joining::of(pod, is_seen, snapshot, times),
             };
             // One without metrics has its part of the load, of which nothing is seen.
-            Life { keeps_usage: is_held && is_measured, joining, lacks, role: Role::None }
+            let keeps_usage = is_held && is_measured;
+            Life { keeps_usage, joining, lacks, role: Role::None, is_outdated: false }
         });
         let lives = lives.collect();
         let mut workload = Self {
@@ -121,6 +128,7 @@ impl Workload {
             },
             measured: Measured::default(),
             made: 0,
+            rolling: None,
         };
         workload.index(snapshot);
         workload.learn(snapshot);
@@ -219,6 +227,7 @@ impl Workload {
         }
         if changed {
             self.index(snapshot);
+            self.leave_out(snapshot);
         }
         changed
     }
@@ -232,21 +241,19 @@ impl Workload {
         if let Ok(scale) = &mut snapshot.scale {
             (scale.spec_replicas, scale.status_replicas) = (count, count);
         }
-        let mut active: Vec<usize> =
-            (0..snapshot.pods.len()).filter(|&place| is_active(&snapshot.pods[place])).collect();
         let wanted = usize::try_from(count).unwrap_or(0) + self.surplus;
+        if self.is_updating(snapshot) {
+            check_count(wanted, count)?;
+            return Ok(self.roll(snapshot));
+        }
+        let mut active = active(snapshot);
         if active.len() > wanted {
             let pods = &snapshot.pods;
             active.sort_by(|a, b| self.first_to_go(&pods[*a]).cmp(&self.first_to_go(&pods[*b])));
             active.truncate(active.len() - wanted);
             self.remove(snapshot, &active.into_iter().collect());
         } else if let (Some(model), true) = (&self.model, active.len() < wanted) {
-            if wanted > MAX_PODS {
-                return Err(Error::usage(format!(
-                    "the timeline reaches {count} replicas; the limit is {MAX_PODS}"
-                ))
-                .hint("lower --max, or shorten --for"));
-            }
+            check_count(wanted, count)?;
             let (model, missing) = (model.clone(), wanted - active.len());
             self.add(snapshot, &model, missing);
         } else {
@@ -278,9 +285,6 @@ impl Workload {
 
     /// Creates pods.
     fn add(&mut self, snapshot: &mut Snapshot, model: &Pod, count: usize) {
-        // Times of objects are in whole seconds.
-        let created = Timestamp::from_second(snapshot.now.as_second()).unwrap_or(snapshot.now);
-        let joining = Some(Joining::created(created, self.times));
         let target = &snapshot.hpa.spec.scale_target_ref.name;
         let (infix, first) = match self.is_stateful {
             true => {
@@ -291,13 +295,20 @@ impl Workload {
         };
         let names = (first..).map(|number| format!("{target}-{infix}{number}").into_boxed_str());
         let names = names.filter(|name| !self.by_name.contains_key(name));
-        for name in names.take(count) {
-            let start = Pod { name, phase: Phase::Pending, start_time: None, ..model.clone() };
-            snapshot.pods.push(Pod { ready: None, unschedulable: None, ..start }.into());
-            let life = Life { keeps_usage: false, joining, lacks: None, role: Role::Own };
-            self.lives.push(life);
-        }
+        let names: Vec<Box<str>> = names.take(count).collect();
+        names.into_iter().for_each(|name| self.create(snapshot, model, name));
         self.made += count as u64;
+    }
+
+    /// Creates a pod.
+    fn create(&mut self, snapshot: &mut Snapshot, model: &Pod, name: Box<str>) {
+        // Times of objects are in whole seconds.
+        let created = Timestamp::from_second(snapshot.now.as_second()).unwrap_or(snapshot.now);
+        let joining = Some(Joining::created(created, self.times));
+        let start = Pod { name, phase: Phase::Pending, start_time: None, ..model.clone() };
+        snapshot.pods.push(Pod { ready: None, unschedulable: None, ..start }.into());
+        let (lacks, role) = (None, Role::Own);
+        self.lives.push(Life { keeps_usage: false, joining, lacks, role, is_outdated: false });
     }
 
     fn remove(&mut self, snapshot: &mut Snapshot, gone: &HashSet<usize>) {
@@ -419,6 +430,25 @@ impl Measured {
             }
         }
     }
+}
+
+/// Makes sure that so many pods of so many replicas can be played.
+fn check_count(pods: usize, replicas: i32) -> Result<(), Error> {
+    if pods <= MAX_PODS {
+        return Ok(());
+    }
+    Err(Error::usage(format!("the timeline reaches {replicas} replicas; the limit is {MAX_PODS}"))
+        .hint("lower --max, or shorten --for"))
+}
+
+/// The pod that new ones are like: of those that are ready, if any is, the newest.
+fn newest<'p>(pods: impl Iterator<Item = &'p Shared<Pod>>) -> Option<Shared<Pod>> {
+    pods.filter(|pod| is_active(pod)).max_by_key(|pod| (is_ready(pod), pod.start_time)).cloned()
+}
+
+/// The places of the pods that count as replicas.
+fn active(snapshot: &Snapshot) -> Vec<usize> {
+    (0..snapshot.pods.len()).filter(|&place| is_active(&snapshot.pods[place])).collect()
 }
 
 /// Whether a pod counts as one of the replicas (`IsPodActive`).

@@ -7,7 +7,12 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value as Json, json};
 
-use super::{JoinTimes, Lack, LastValue, Player, Timeline, TimelineOptions, Trace, TraceEnd};
+use super::Limit::{self, Percent, Pods};
+use super::{
+    JoinTimes, Lack, LastValue, Player, Rolled, Rollout, Strategy, Timeline, TimelineOptions,
+    Trace, TraceEnd,
+};
+use crate::apimachinery::quantity::Amount;
 use crate::build;
 use crate::engine;
 use crate::error::Error;
@@ -17,9 +22,10 @@ use crate::saved::file::read_text;
 use crate::saved::objects::Objects;
 use crate::snapshot::input::Options;
 use crate::snapshot::metric::ContainerUsage;
-use crate::snapshot::pod::{ConditionStatus, Phase, ReadyCondition};
+use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
+use crate::snapshot::surroundings::DeploymentStrategy;
 use crate::snapshot::{ScaleError, Snapshot};
-use crate::whatif::overrides::Override;
+use crate::whatif::overrides::{Override, is_ready};
 
 const START: &str = "2026-11-21T06:00:00Z";
 
@@ -546,4 +552,189 @@ fn what_cannot_be_played_is_an_error() {
         play_with(world.snapshot(), plan("1h", "time,cpu\n0s,1000000000m\n"), &mut Vec::new());
     let message = "the timeline reaches 131072 replicas; the limit is 100000";
     assert_eq!(result.map_err(|e| e.message), Err(message.to_owned()));
+}
+
+/// What is seen of a rollout every second.
+struct Seen {
+    second: i64,
+    /// The replicas that are wanted.
+    replicas: usize,
+    ready: usize,
+    old: Vec<String>,
+    new: Vec<String>,
+}
+
+/// Plays a rollout of pods that request 200m in the place of 100m, with a pass every second.
+fn roll(
+    world: &World,
+    span: &str,
+    trace: &str,
+    after: i64,
+    strategy: Strategy,
+) -> (Timeline, Vec<Seen>) {
+    let mut snapshot = world.snapshot();
+    snapshot.controller.sync_period = SignedDuration::from_secs(1);
+    let mut changed = snapshot.clone();
+    for pod in &mut changed.pods {
+        pod.containers[0].requests.0[0].1 = Amount::int(200, -3);
+    }
+    let mut player = Player::new(plan(span, trace), &mut snapshot, &mut Vec::new()).unwrap();
+    let after = SignedDuration::from_secs(after);
+    let rollout = Rollout::between(&snapshot, &changed, after, strategy).unwrap();
+    assert!(player.roll_out(rollout, snapshot.controller.sync_period));
+    let first = engine::reconcile(&snapshot, &Memory::default());
+    let mut course = player.start(&snapshot, first.clone()).unwrap();
+    let mut seen = Vec::new();
+    loop {
+        let now = course.snapshot();
+        let request = |own: &Pod| own.containers[0].requests.0[0].1.milli_value();
+        let of = |milli| {
+            let pods = now.pods.iter().filter(move |pod| request(pod) == milli);
+            pods.map(|pod| pod.name.to_string()).collect::<Vec<_>>()
+        };
+        let (old, new) = (of(100), of(200));
+        assert_eq!(old.len() + new.len(), now.pods.len());
+        seen.push(Seen {
+            second: course.after_first().as_secs(),
+            replicas: now.scale.as_ref().unwrap().spec_replicas as usize,
+            ready: now.pods.iter().filter(|pod| is_ready(pod)).count(),
+            old,
+            new,
+        });
+        if !course.go_on().unwrap() {
+            break;
+        }
+    }
+    (player.play(&snapshot, &first).unwrap().unwrap(), seen)
+}
+
+/// The times follow from the rules of a Deployment, where each pod takes 10 s. Of 4 with up to 5 and no
+/// fewer than 3: one more, one less, and one more for that; when the two are ready, two go and two come;
+/// when these are, the last goes. With up to 13 and no fewer than 8, 5 and 5 of 10 in the same way.
+#[test]
+fn a_rolling_update_keeps_its_limits() {
+    let quarter = (Percent(25), Percent(25));
+    let one_less: (Limit, Limit) = (Pods(0), Pods(1));
+    let one_more = (Pods(1), Pods(0));
+    let all = (Percent(100), Percent(100));
+    for (replicas, limits, most, least, takes) in [
+        (1, quarter, 2, 1, 10),
+        (4, quarter, 5, 3, 20),
+        (10, quarter, 13, 8, 20),
+        (1, one_less, 1, 0, 10),
+        (4, one_less, 4, 3, 40),
+        (10, one_less, 10, 9, 100),
+        (1, one_more, 2, 1, 10),
+        (4, one_more, 5, 4, 40),
+        (10, one_more, 11, 10, 100),
+        (1, all, 2, 0, 10),
+        (4, all, 8, 0, 10),
+        (10, all, 20, 0, 10),
+        // Nothing at all would never get anywhere.
+        (4, (Percent(0), Pods(0)), 4, 3, 40),
+        (4, (Pods(2), Pods(9)), 6, 0, 10),
+    ] {
+        let bounds = json!({"minReplicas": replicas, "maxReplicas": replicas});
+        let world = World::new(bounds, &vec![50; replicas]);
+        let (max_surge, max_unavailable) = limits;
+        let strategy = Strategy::RollingUpdate { max_surge, max_unavailable };
+        let (timeline, seen) = roll(&world, "3m", "", 30, strategy);
+        let case = format!("{replicas} with {limits:?}");
+        for it in &seen {
+            let total = it.old.len() + it.new.len();
+            assert!(total <= most && it.ready >= least, "{case} at {}", it.second);
+            assert!(it.second >= 30 || it.new.is_empty(), "{case} at {}", it.second);
+        }
+        assert_eq!((seen[30].new.is_empty(), seen[29].new.is_empty()), (false, true), "{case}");
+        let done = Some(SignedDuration::from_secs(30 + takes));
+        assert_eq!(timeline.rolled, Some(Rolled { pods: replicas, done }), "{case}");
+        let last = seen.last().unwrap();
+        assert_eq!((last.old.len(), last.new.len(), last.ready), (0, replicas, replicas), "{case}");
+        assert!(timeline.is_settled, "{case}");
+    }
+}
+
+#[test]
+fn the_pods_of_a_stateful_set_are_replaced_one_by_one() {
+    let bounds = json!({"minReplicas": 3, "maxReplicas": 3});
+    let world = World { kind: "StatefulSet", ..World::new(bounds, &[50; 3]) };
+    let (timeline, seen) = roll(&world, "1m", "", 5, Strategy::Ordinals);
+    for (second, new) in
+        [(4, ""), (5, "web-2"), (14, "web-2"), (15, "web-2 web-1"), (25, "web-2 web-1 web-0")]
+    {
+        assert_eq!(seen[second].new.join(" "), new, "{second}");
+        assert_eq!(seen[second].old.len() + seen[second].new.len(), 3);
+    }
+    assert_eq!(timeline.rolled.unwrap().done, Some(SignedDuration::from_secs(35)));
+}
+
+#[test]
+fn all_pods_go_at_once_where_they_are_recreated() {
+    let bounds = json!({"minReplicas": 4, "maxReplicas": 4});
+    let (timeline, seen) = roll(&World::new(bounds, &[50; 4]), "1m", "", 0, Strategy::Recreate);
+    let at = |second: usize| (seen[second].old.len(), seen[second].new.len(), seen[second].ready);
+    // The first pass sees what was observed.
+    assert_eq!([at(0), at(1), at(9), at(10)], [(4, 0, 4), (0, 4, 0), (0, 4, 0), (0, 4, 4)]);
+    assert_eq!(timeline.rolled.unwrap().done, Some(SignedDuration::from_secs(10)));
+}
+
+/// The load goes to three times what it was, and then to a quarter, while a rollout replaces one pod after
+/// the other.
+#[test]
+fn the_limits_hold_where_the_hpa_scales_meanwhile() {
+    let rules = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
+    let world = World::new(json!({ "behavior": rules }), &[50, 50, 50, 50]);
+    let (max_surge, max_unavailable) = (Pods(1), Pods(0));
+    let strategy = Strategy::RollingUpdate { max_surge, max_unavailable };
+    let (timeline, seen) = roll(&world, "10m", "time,cpu\n45s,600m\n90s,50m\n", 30, strategy);
+    let counts: Vec<usize> = seen.iter().map(|it| it.replicas).collect();
+    let most = counts.iter().max().unwrap();
+    assert!(*most > 4 && *counts.last().unwrap() == 1, "{counts:?}");
+    for it in &seen {
+        let total = it.old.len() + it.new.len();
+        assert!(total <= it.replicas + 1, "{total} of {} at {}", it.replicas, it.second);
+    }
+    assert!(seen.last().unwrap().old.is_empty() && timeline.rolled.unwrap().done.is_some());
+}
+
+#[test]
+fn strategies_are_those_of_the_workload() {
+    let strategy = |kind: &str, stated: Json| {
+        let api_version = if kind == "Rollout" { "argoproj.io/v1alpha1" } else { "apps/v1" };
+        let target = json!({"apiVersion": api_version, "kind": kind, "name": "web"});
+        let stated: Option<DeploymentStrategy> = serde_json::from_value(stated).unwrap();
+        let target = serde_json::from_value(target).unwrap();
+        Strategy::of(&target, stated.as_ref()).map_err(|e| e.message)
+    };
+    let rolling = |surge: Limit, unavailable: Limit| {
+        Ok(Some(Strategy::RollingUpdate { max_surge: surge, max_unavailable: unavailable }))
+    };
+    let limits = |surge: Json, unavailable: Json| {
+        json!({"type": "RollingUpdate",
+            "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}})
+    };
+    let refused = |field: &str, text: &str| {
+        let why = format!("{text} is neither a number of pods nor a percentage");
+        Err(format!("Deployment/web: spec.strategy.rollingUpdate.{field}: {why}"))
+    };
+    for (kind, stated, result) in [
+        ("Deployment", json!({}), rolling(Percent(25), Percent(25))),
+        ("Deployment", limits(json!(2), json!("0%")), rolling(Pods(2), Percent(0))),
+        ("Deployment", limits(json!(null), json!(0)), rolling(Percent(25), Pods(0))),
+        ("Deployment", json!({"type": "Recreate"}), Ok(Some(Strategy::Recreate))),
+        ("Deployment", json!(null), Ok(None)),
+        ("StatefulSet", json!(null), Ok(Some(Strategy::Ordinals))),
+        ("Rollout", json!(null), Ok(None)),
+        ("Deployment", limits(json!("2"), json!(0)), refused("maxSurge", "\"2\"")),
+        ("Deployment", limits(json!("x%"), json!(0)), refused("maxSurge", "\"x%\"")),
+        ("Deployment", limits(json!(1), json!(-1)), refused("maxUnavailable", "-1")),
+        ("Deployment", limits(json!(1), json!("-5%")), refused("maxUnavailable", "\"-5%\"")),
+        (
+            "Deployment",
+            json!({"type": "Canary"}),
+            Err("Deployment/web: spec.strategy.type: \"Canary\" is not a strategy".to_owned()),
+        ),
+    ] {
+        assert_eq!(strategy(kind, stated.clone()), result, "{kind} {stated}");
+    }
 }

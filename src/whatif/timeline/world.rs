@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::load::{Load, together};
 use super::pods::Workload;
 use super::trace::{Stated, Trace};
-use super::{JoinTimes, Stays, after};
+use super::{JoinTimes, Rolled, Rollout, Stays, after};
 use crate::engine::decision::{Clause, Decision, Step};
 use crate::error::Error;
 use crate::snapshot::{MetricAnswer, Snapshot};
@@ -175,11 +175,35 @@ impl World {
     /// Gives the target so many replicas.
     pub(super) fn scale_to(&mut self, count: i32) -> Result<(), Error> {
         self.is_stale |= self.workload.scale_to(&mut self.snapshot, count)?;
+        self.is_stale |= self.workload.roll(&mut self.snapshot);
         Ok(())
     }
 
-    /// Lets time go on; what is measured is as old as it was.
+    /// Has a rollout begin some time after now.
+    pub(super) fn expect(&mut self, rollout: &Rollout) {
+        self.workload.expect(rollout, &self.snapshot);
+    }
+
+    /// Whether a rollout is to come, or not yet done.
+    pub(super) fn is_rolling(&self) -> bool {
+        self.workload.is_rolling()
+    }
+
+    /// What came of a rollout, if one has begun.
+    pub(super) fn rolled(&self) -> Option<Rolled> {
+        self.workload.rolled()
+    }
+
+    /// Lets time go on, from step to step of a rollout if there is one.
     pub(super) fn advance(&mut self, now: Timestamp) {
+        while let Some(step) = self.workload.next_step(self.snapshot.now, now) {
+            self.move_to(step);
+        }
+        self.move_to(now);
+    }
+
+    /// Brings everything to a time; what is measured is as old as it was.
+    fn move_to(&mut self, now: Timestamp) {
         let passed = now.duration_since(self.snapshot.now);
         self.snapshot.now = now;
         for item in &mut self.snapshot.pod_metrics {
@@ -191,6 +215,7 @@ impl World {
             }
         }
         self.is_stale |= self.workload.advance(&mut self.snapshot);
+        self.is_stale |= self.workload.roll(&mut self.snapshot);
     }
 
     /// Shares the load, and lets fail what fails.
@@ -226,6 +251,6 @@ impl World {
         let is_held = decision.proposal.is_some_and(|n| bounded(n.max(0)) != replicas) && !disabled;
         let mut rows = decision.metrics().flat_map(|metric| &metric.pods);
         let leaves = rows.any(|row| row.until.is_some() && row.clause != Clause::Deleted);
-        !is_held && !leaves && !self.workload.is_joining()
+        !is_held && !leaves && !self.workload.is_joining() && !self.is_rolling()
     }
 }

@@ -1,0 +1,425 @@
+//! A rollout: pods make way for those of another template, as a Deployment's controller has it
+//! (`rolloutRolling`, `rolloutRecreate`) or a StatefulSet's. A pod that goes is gone at once, and one that
+//! is ready is available at once: there is no grace period and no `minReadySeconds`.
+
+use std::collections::HashSet;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::super::{Rolled, after};
+use super::{Workload, active, is_active, newest, ordinal};
+use crate::error::Error;
+use crate::numbers;
+use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::CrossVersionObjectReference;
+use crate::snapshot::pod::Pod;
+use crate::snapshot::shared::Shared;
+use crate::snapshot::surroundings::{self, IntOrString};
+use crate::whatif::overrides::{Override, Reported, is_ready};
+
+/// The item of what is assumed of a rollout.
+const ROLLOUT: &str = "rollout";
+
+/// A rollout that begins some time after the first pass.
+#[derive(Debug, Clone)]
+pub struct Rollout {
+    /// How long after.
+    pub after: SignedDuration,
+    strategy: Strategy,
+    /// What new pods are like.
+    model: Shared<Pod>,
+    /// The containers that they do not have, but whose usage is measured in others.
+    gone: Vec<Box<str>>,
+}
+
+/// How pods are replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strategy {
+    /// Within limits: `RollingUpdate` of a Deployment.
+    RollingUpdate {
+        /// How many pods there may be above the replicas.
+        max_surge: Limit,
+        /// How many of the replicas may not be ready.
+        max_unavailable: Limit,
+    },
+    /// All at once: `Recreate` of a Deployment.
+    Recreate,
+    /// One after the other from the highest ordinal, each ready before the next: `RollingUpdate` of a
+    /// StatefulSet.
+    Ordinals,
+}
+
+/// A number of pods.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// The number itself.
+    Pods(u32),
+    /// A percentage of the replicas.
+    Percent(u32),
+}
+
+/// A rollout that is to come, under way or done.
+#[derive(Debug, Clone)]
+pub(super) struct Rolling {
+    rollout: Rollout,
+    /// The time of the first pass.
+    start: Timestamp,
+    /// The pods to replace, once it has begun.
+    pods: Option<usize>,
+    /// Since when all pods are new and ready.
+    done: Option<Timestamp>,
+}
+
+impl Limit {
+    /// The default of both limits (`SetDefaults_Deployment`).
+    const DEFAULT: Self = Self::Percent(25);
+
+    fn read(stated: &IntOrString) -> Option<Self> {
+        match stated {
+            IntOrString::Int(pods) => (*pods).try_into().ok().map(Self::Pods),
+            IntOrString::String(text) => text.strip_suffix('%')?.parse().ok().map(Self::Percent),
+        }
+    }
+
+    /// How many that is (`GetScaledValueFromIntOrPercent`).
+    fn of(self, replicas: usize, rounds_up: bool) -> usize {
+        match self {
+            Self::Pods(pods) => pods as usize,
+            Self::Percent(percent) => {
+                let hundredth = replicas.saturating_mul(percent as usize);
+                if rounds_up { hundredth.div_ceil(100) } else { hundredth / 100 }
+            }
+        }
+    }
+
+    fn words(self) -> String {
+        match self {
+            Self::Pods(pods) => pods.to_string(),
+            Self::Percent(percent) => format!("{percent}%"),
+        }
+    }
+}
+
+impl Strategy {
+    /// That of a Deployment that states none.
+    const DEFAULT: Self =
+        Self::RollingUpdate { max_surge: Limit::DEFAULT, max_unavailable: Limit::DEFAULT };
+
+    /// How the target's pods are replaced; none where that is not known. `stated` is the Deployment's
+    /// strategy; none where the Deployment is not known.
+    ///
+    /// # Errors
+    ///
+    /// The API server would not take the strategy.
+    pub fn of(
+        target: &CrossVersionObjectReference,
+        stated: Option<&surroundings::DeploymentStrategy>,
+    ) -> Result<Option<Self>, Error> {
+        match (target.group(), &*target.kind.to_lowercase()) {
+            ("apps", "statefulset") => return Ok(Some(Self::Ordinals)),
+            ("apps", "deployment") => {}
+            _ => return Ok(None),
+        }
+        let Some(stated) = stated else { return Ok(None) };
+        let refused = |field: &str, why: String| {
+            Error::usage(format!("{target}: spec.strategy.{field}: {why}"))
+        };
+        match &*stated.type_ {
+            "" | "RollingUpdate" => {}
+            "Recreate" => return Ok(Some(Self::Recreate)),
+            other => {
+                let error = refused("type", format!("{other:?} is not a strategy"));
+                return Err(error.hint("use RollingUpdate or Recreate"));
+            }
+        }
+        let limits = stated.rolling_update.clone().unwrap_or_default();
+        let limit = |field: &str, stated: Option<IntOrString>| match stated {
+            None => Ok(Limit::DEFAULT),
+            Some(stated) => match Limit::read(&stated) {
+                Some(limit) => Ok(limit),
+                None => {
+                    let text = match stated {
+                        IntOrString::Int(pods) => pods.to_string(),
+                        IntOrString::String(text) => format!("{text:?}"),
+                    };
+                    let why = format!("{text} is neither a number of pods nor a percentage");
+                    let error = refused(&format!("rollingUpdate.{field}"), why);
+                    Err(error.hint("use a number such as 1 or a percentage such as 25%"))
+                }
+            },
+        };
+        Ok(Some(Self::RollingUpdate {
+            max_surge: limit("maxSurge", limits.max_surge)?,
+            max_unavailable: limit("maxUnavailable", limits.max_unavailable)?,
+        }))
+    }
+
+    fn words(self) -> String {
+        match self {
+            Self::RollingUpdate { max_surge, max_unavailable } => format!(
+                "with up to {} more and {} fewer pods",
+                max_surge.words(),
+                max_unavailable.words()
+            ),
+            Self::Recreate => "all pods at once (Recreate)".to_owned(),
+            Self::Ordinals => "pod by pod from the highest ordinal".to_owned(),
+        }
+    }
+}
+
+impl Default for Strategy {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// The limits of a rolling update of so many replicas (`MaxSurge`, `MaxUnavailable`, `ResolveFenceposts`).
+fn limits(max_surge: Limit, max_unavailable: Limit, replicas: usize) -> (usize, usize) {
+    let (surge, unavailable) = (max_surge.of(replicas, true), max_unavailable.of(replicas, false));
+    // Otherwise nothing could go on.
+    let unavailable = if (surge, unavailable) == (0, 0) { 1 } else { unavailable };
+    (surge, unavailable.min(replicas))
+}
+
+impl Rollout {
+    /// The rollout that makes the pods of one snapshot those of another, in which the same pods are as
+    /// they will be. None where they are the same, or there are none.
+    pub fn between(
+        running: &Snapshot,
+        changed: &Snapshot,
+        after: SignedDuration,
+        strategy: Strategy,
+    ) -> Option<Self> {
+        let selector = changed.scale.as_ref().ok()?.selector.parsed().ok()?;
+        let of_target = |pod: &&Shared<Pod>| selector.matches(&pod.labels);
+        let is_same = running.pods.iter().zip(&changed.pods).all(|(old, new)| old == new);
+        let model = newest(changed.pods.iter().filter(of_target)).filter(|_| !is_same)?;
+        let items = running.pod_metrics.iter().zip(&changed.pod_metrics);
+        let gone = items.flat_map(|(old, new)| {
+            let stays = |name: &str| new.containers.iter().any(|own| *own.name == *name);
+            old.containers.iter().map(|own| &own.name).filter(move |name| !stays(name))
+        });
+        let gone: HashSet<Box<str>> = gone.cloned().collect();
+        Some(Self { after, strategy, model, gone: gone.into_iter().collect() })
+    }
+
+    /// What is assumed with it.
+    pub fn own(&self) -> Override {
+        let (at, how) = (numbers::duration(self.after), self.strategy.words());
+        Override::new(ROLLOUT, format!("from {at} on, {how}"), None)
+    }
+}
+
+impl Rolled {
+    /// Adds what came of it to what is assumed.
+    pub fn came_to(self, overrides: &mut [Override]) {
+        let Self { pods, done } = self;
+        let pods = if pods == 1 { "1 pod".to_owned() } else { format!("{pods} pods") };
+        let result = match done {
+            Some(done) => format!("{pods}, done after {}", numbers::duration(done)),
+            None => format!("{pods}, not done at the end"),
+        };
+        for own in overrides.iter_mut().filter(|own| own.item == ROLLOUT) {
+            own.result = Some(Reported::Text(result.clone()));
+        }
+    }
+}
+
+impl Workload {
+    /// Has a rollout begin some time after now.
+    pub(in super::super) fn expect(&mut self, rollout: &Rollout, snapshot: &Snapshot) {
+        let (rollout, start) = (rollout.clone(), snapshot.now);
+        self.rolling = Some(Rolling { rollout, start, pods: None, done: None });
+        self.begin(snapshot);
+    }
+
+    /// Whether a rollout is to come, or not yet done.
+    pub(in super::super) fn is_rolling(&self) -> bool {
+        self.rolling.as_ref().is_some_and(|own| own.done.is_none())
+    }
+
+    /// What came of a rollout, if one has begun.
+    pub(in super::super) fn rolled(&self) -> Option<Rolled> {
+        let Rolling { start, pods, done, .. } = self.rolling.as_ref()?;
+        Some(Rolled { pods: (*pods)?, done: done.map(|done| done.duration_since(*start)) })
+    }
+
+    /// When a rollout next gets further, if that is no later than a time.
+    pub(in super::super) fn next_step(
+        &self,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Option<Timestamp> {
+        let Rolling { rollout, start, pods, .. } =
+            self.rolling.as_ref().filter(|own| own.done.is_none())?;
+        let step = match pods {
+            None => Some(after(*start, rollout.after)),
+            Some(_) => self.lives.iter().filter_map(|life| life.joining?.ready).min(),
+        };
+        step.map(|step| step.max(now)).filter(|step| *step <= until)
+    }
+
+    /// Whether a rolling update is under way that has pods to replace: what is scaled then is its matter.
+    pub(super) fn is_updating(&self, snapshot: &Snapshot) -> bool {
+        let Some(Rolling { rollout, pods: Some(_), .. }) = &self.rolling else { return false };
+        matches!(rollout.strategy, Strategy::RollingUpdate { .. })
+            && !self.outdated(snapshot, true).is_empty()
+    }
+
+    /// The places of the pods that count as replicas and are to be replaced, or are not.
+    fn outdated(&self, snapshot: &Snapshot, is_outdated: bool) -> Vec<usize> {
+        let mut places = active(snapshot);
+        places.retain(|&place| self.lives[place].is_outdated == is_outdated);
+        places
+    }
+
+    /// Begins a rollout whose time has come.
+    fn begin(&mut self, snapshot: &Snapshot) {
+        let Some(rolling) = &mut self.rolling else { return };
+        let Rolling { rollout, start, pods, .. } = rolling;
+        if pods.is_some() || after(*start, rollout.after) > snapshot.now {
+            return;
+        }
+        *pods = Some(active(snapshot).len());
+        self.model = Some(rollout.model.clone());
+        self.surplus = 0;
+        self.lives.iter_mut().for_each(|life| life.is_outdated = true);
+    }
+
+    /// Goes on with a rollout as far as it gets now; whether that changed any pods.
+    pub(in super::super) fn roll(&mut self, snapshot: &mut Snapshot) -> bool {
+        if !self.is_rolling() {
+            return false;
+        }
+        self.begin(snapshot);
+        let Some(Rolling { rollout, pods: Some(_), .. }) = &self.rolling else { return false };
+        let (strategy, model) = (rollout.strategy, rollout.model.clone());
+        let replicas = snapshot.scale.as_ref().map_or(0, |scale| scale.spec_replicas);
+        let replicas = usize::try_from(replicas).unwrap_or(0);
+        let changed = match strategy {
+            Strategy::RollingUpdate { max_surge, max_unavailable } => {
+                let (surge, unavailable) = limits(max_surge, max_unavailable, replicas);
+                self.update(snapshot, &model, replicas, surge, unavailable)
+            }
+            Strategy::Recreate => self.recreate(snapshot, &model, replicas),
+            Strategy::Ordinals => self.replace_highest(snapshot, &model),
+        };
+        let is_done = self.outdated(snapshot, true).is_empty() && self.starting() == 0;
+        if let Some(rolling) = self.rolling.as_mut().filter(|_| is_done) {
+            rolling.done = Some(snapshot.now);
+        }
+        changed
+    }
+
+    /// A rolling update of a Deployment: new pods as long as there is room above the replicas, then old ones
+    /// go as long as enough are ready, the unready first (`NewRSNewReplicas`, `cleanupUnhealthyReplicas`,
+    /// `scaleDownOldReplicaSetsForRollingUpdate`). Where the HPA scales meanwhile, the controller keeps the
+    /// proportions of the ReplicaSets (`scale`); here what is added is new, and of what is too much the
+    /// unready go first, then the old.
+    fn update(
+        &mut self,
+        snapshot: &mut Snapshot,
+        model: &Pod,
+        replicas: usize,
+        surge: usize,
+        unavailable: usize,
+    ) -> bool {
+        let (most, least) = (replicas.saturating_add(surge), replicas - unavailable);
+        let mut changed = false;
+        loop {
+            let (old, new) = (self.outdated(snapshot, true), self.outdated(snapshot, false));
+            let (total, ready) =
+                (old.len() + new.len(), |place: &usize| is_ready(&snapshot.pods[*place]));
+            let add = most.saturating_sub(total).min(replicas.saturating_sub(new.len()));
+            if add > 0 {
+                self.add(snapshot, model, add);
+                self.index(snapshot);
+                changed = true;
+                continue;
+            }
+            let unready_new = new.iter().filter(|place| !ready(place)).count();
+            let unready_old: Vec<usize> =
+                old.iter().copied().filter(|place| !ready(place)).collect();
+            let available = total - unready_new - unready_old.len();
+            let room = total.saturating_sub(least + unready_new);
+            let (from, count) = if new.len() > replicas {
+                let count = new.len() - replicas;
+                (new, count)
+            } else if total > most {
+                (active(snapshot), total - most)
+            } else if !unready_old.is_empty() && room > 0 {
+                (unready_old, room)
+            } else {
+                (old, available.saturating_sub(least))
+            };
+            let gone = self.first_of(snapshot, from, count);
+            if gone.is_empty() {
+                break;
+            }
+            self.remove(snapshot, &gone);
+            self.index(snapshot);
+            changed = true;
+        }
+        if let Ok(scale) = &mut snapshot.scale {
+            let there = snapshot.pods.iter().filter(|pod| is_active(pod)).count();
+            scale.status_replicas = there.try_into().unwrap_or(i32::MAX);
+        }
+        changed
+    }
+
+    /// Of some pods, those that go first.
+    fn first_of(&self, snapshot: &Snapshot, mut of: Vec<usize>, count: usize) -> HashSet<usize> {
+        let key = |place: usize| {
+            let pod = &snapshot.pods[place];
+            (is_ready(pod), !self.lives[place].is_outdated, self.first_to_go(pod))
+        };
+        of.sort_by(|a, b| key(*a).cmp(&key(*b)));
+        of.truncate(count);
+        of.into_iter().collect()
+    }
+
+    /// All old pods go, then the new ones come.
+    fn recreate(&mut self, snapshot: &mut Snapshot, model: &Pod, replicas: usize) -> bool {
+        let old: HashSet<usize> = self.outdated(snapshot, true).into_iter().collect();
+        if old.is_empty() {
+            return false;
+        }
+        self.remove(snapshot, &old);
+        self.index(snapshot);
+        self.add(snapshot, model, replicas.saturating_sub(active(snapshot).len()));
+        self.index(snapshot);
+        true
+    }
+
+    /// Replaces the old pod with the highest ordinal, unless a new one is not yet ready
+    /// (`updateStatefulSet`).
+    fn replace_highest(&mut self, snapshot: &mut Snapshot, model: &Pod) -> bool {
+        let new = self.outdated(snapshot, false);
+        let old = self.outdated(snapshot, true);
+        let highest = old.into_iter().max_by_key(|place| ordinal(&snapshot.pods[*place].name));
+        let Some(place) = highest.filter(|_| new.iter().all(|it| is_ready(&snapshot.pods[*it])))
+        else {
+            return false;
+        };
+        let name = snapshot.pods[place].name.clone();
+        self.remove(snapshot, &HashSet::from([place]));
+        // What was measured of the old pod goes with it.
+        self.index(snapshot);
+        self.create(snapshot, model, name);
+        self.index(snapshot);
+        true
+    }
+
+    /// Has new pods use nothing in containers that they do not have.
+    pub(super) fn leave_out(&self, snapshot: &mut Snapshot) {
+        let Some(Rolling { rollout, pods: Some(_), .. }) = &self.rolling else { return };
+        let is_gone = |name: &Box<str>| rollout.gone.contains(name);
+        for item in &mut snapshot.pod_metrics {
+            let place = self.by_name.get(&item.name);
+            let is_new = place.is_some_and(|place| !self.lives[*place].is_outdated);
+            if is_new && item.containers.iter().any(|own| is_gone(&own.name)) {
+                item.containers.retain(|own| !is_gone(&own.name));
+            }
+        }
+    }
+}

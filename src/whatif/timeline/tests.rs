@@ -668,6 +668,45 @@ fn the_pods_of_a_stateful_set_are_replaced_one_by_one() {
     assert_eq!(timeline.rolled.unwrap().done, Some(SignedDuration::from_secs(35)));
 }
 
+/// The template leaves a container out: what is measured of it goes with the old pods, one every 10 s.
+#[test]
+fn new_pods_use_nothing_in_containers_that_they_lack() {
+    let mut snapshot =
+        World::new(json!({"minReplicas": 2, "maxReplicas": 2}), &[20, 20]).snapshot();
+    snapshot.controller.sync_period = SignedDuration::from_secs(1);
+    let mut changed = snapshot.clone();
+    for pod in &mut changed.pods {
+        pod.containers[0].requests.0[0].1 = Amount::int(200, -3);
+    }
+    for item in &mut snapshot.pod_metrics {
+        let proxy = ContainerUsage { name: "proxy".into(), usage: vec![("cpu".into(), 10)] };
+        item.containers.push(proxy);
+    }
+    let strategy = Strategy::RollingUpdate { max_surge: Pods(0), max_unavailable: Pods(1) };
+    let rollout = Rollout::between(&snapshot, &changed, SignedDuration::ZERO, strategy).unwrap();
+    let mut player = Player::new(plan("1m", ""), &mut snapshot, &mut Vec::new()).unwrap();
+    player.roll_out(rollout, snapshot.controller.sync_period);
+    let first = engine::reconcile(&snapshot, &Memory::default());
+    let mut course = player.start(&snapshot, first).unwrap();
+    let mut seen = Vec::new();
+    loop {
+        let items = &course.snapshot().pod_metrics;
+        let with = |name| {
+            let has = move |own: &ContainerUsage| &*own.name == name;
+            items.iter().filter(|item| item.containers.iter().any(has)).count()
+        };
+        seen.push((with("app"), with("proxy")));
+        if !course.go_on().unwrap() {
+            break;
+        }
+    }
+    // The new pods are measured 30 s after their creation.
+    assert_eq!(
+        [0, 9, 10, 29, 30, 40].map(|at| seen[at]),
+        [(2, 2), (1, 1), (0, 0), (0, 0), (1, 0), (2, 0)]
+    );
+}
+
 #[test]
 fn all_pods_go_at_once_where_they_are_recreated() {
     let bounds = json!({"minReplicas": 4, "maxReplicas": 4});

@@ -67,6 +67,19 @@ impl<'t> Metadata<'t> {
         Ok(None)
     }
 
+    /// Makes sure that a field which is not stated (several names are separated by `;`) comes from nowhere
+    /// else: from the environment, or if it has no default, from where the trigger authenticates.
+    pub(super) fn is_elsewhere(&self, names: &str, has_default: bool) -> Result<(), Gap> {
+        for name in names.split(';') {
+            match self.known(name) {
+                Err(Gap::Open(_))
+                    if has_default && self.get(&format!("{name}FromEnv")).is_none() => {}
+                other => drop(other?),
+            }
+        }
+        Ok(())
+    }
+
     /// One that may come from elsewhere, but must come.
     pub(super) fn known_need(&self, name: &str) -> Result<&'t str, Gap> {
         Ok(self.known(name)?.ok_or_else(|| self.missing(name))?)

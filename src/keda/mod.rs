@@ -197,6 +197,13 @@ fn metrics(
             let path = format!("spec.triggers[{index}].metadata");
             return Err(Refused::new(path, "no target value"));
         }
+        for name in made.iter().filter_map(Made::external) {
+            if all.iter().filter_map(Made::external).any(|other| other == name) {
+                let path = format!("spec.triggers[{index}]");
+                let message = format!("another trigger has the metric {name:?} already");
+                return Err(Refused::new(path, message));
+            }
+        }
         all.extend(made);
     }
     if let Some(modifiers) = spec.modifiers() {
@@ -231,6 +238,10 @@ fn composite(modifiers: &ScalingModifiers, owner: &Owner<'_>) -> Result<MetricSp
     let target: f64 = modifiers.target.parse().unwrap_or_default();
     // An empty formula or target, and one that is not positive, is refused where the formula is
     // compiled (`ValidateAndCompileScalingModifiers`, `scaledobject_webhook.go`).
+    // Go's int64() of more than fits is the least number on amd64, which the API server refuses.
+    if target * 1000.0 >= i64::MAX as f64 {
+        return Err(Refused::new(path, "larger than any target of a metric"));
+    }
     #[expect(clippy::cast_possible_truncation, reason = "as Go's int64() cuts it")]
     let milli = (target * 1000.0) as i64;
     if milli <= 0 {
@@ -288,6 +299,7 @@ fn outside(spec: &Spec, notes: &mut Vec<KedaNote>) {
         notes.push(KedaNote::Fallback {
             failures: fallback.failure_threshold.unwrap_or_default(),
             replicas: fallback.replicas.unwrap_or_default(),
+            behavior: fallback.behavior.clone(),
         });
     }
     let own = [

@@ -273,7 +273,7 @@ fn what_is_outside_of_the_hpa() {
         "spec.triggers[0].useCachedMetrics",
     ];
     let expected = [
-        Note::Keda(KedaNote::Fallback { failures: 3, replicas: 6 }),
+        Note::Keda(KedaNote::Fallback { failures: 3, replicas: 6, behavior: String::new() }),
         Note::Keda(KedaNote::NotInHpa { fields: fields.map(str::to_owned).to_vec() }),
     ];
     assert_eq!(notes(all), expected);

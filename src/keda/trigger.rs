@@ -44,6 +44,14 @@ impl Made {
         }
     }
 
+    /// The name, if it is a known one of type External.
+    pub(super) fn external(&self) -> Option<&str> {
+        match self {
+            Self::Known(metric) => metric.external.as_ref().map(|own| &*own.metric.name),
+            Self::Open(_) => None,
+        }
+    }
+
     /// The metric, if it is of type Resource.
     pub(super) fn resource(self) -> Option<MetricSpec> {
         match self {
@@ -109,8 +117,11 @@ pub(super) fn metrics(
     };
     match metrics {
         Metrics::One(name, of) => {
-            let value = of.read(&metadata, owner.uses_modifiers)?;
-            let target = target(type_, value);
+            let target = match of.read(&metadata, owner.uses_modifiers) {
+                Ok(value) => target(type_, value),
+                Err(Gap::Open(why)) => return Ok(vec![open(why, None)]),
+                Err(Gap::Refused(refused)) => return Err(refused),
+            };
             match name.of(&metadata) {
                 Ok(name) => Ok(vec![known(with_index(&name), target)]),
                 Err(Gap::Open(why)) => Ok(vec![open(why, Some(target))]),
@@ -118,7 +129,11 @@ pub(super) fn metrics(
             }
         }
         Metrics::Datadog(of) => {
-            let value = of.read(&metadata, owner.uses_modifiers)?;
+            let value = match of.read(&metadata, owner.uses_modifiers) {
+                Ok(value) => value,
+                Err(Gap::Open(why)) => return Ok(vec![open(why, None)]),
+                Err(Gap::Refused(refused)) => return Err(refused),
+            };
             let name = super::scalers::datadog(&metadata)?;
             let name = match name.of_agent {
                 // That of the cluster agent has neither index nor normalized characters.
@@ -201,7 +216,7 @@ fn resource(
 
 impl Target {
     /// The number that is the target.
-    fn read(&self, metadata: &Metadata<'_>, uses_modifiers: bool) -> Result<Quantity, Refused> {
+    fn read(&self, metadata: &Metadata<'_>, uses_modifiers: bool) -> Result<Quantity, Gap> {
         let (field, default, number) = match *self {
             Self::Fixed(number) => return Ok(quantity(number)),
             Self::Of(number, field, default) => (field, default, number),
@@ -211,12 +226,15 @@ impl Target {
             }
         };
         let stated = metadata.get(field);
+        if stated.is_none() {
+            metadata.is_elsewhere(field, default.is_some())?;
+        }
         // A default that cannot be a target stands for none.
         let may_lack = uses_modifiers && default.is_some();
         let text = match (stated, default) {
             (Some(text), _) => text,
             (None, Some(default)) if may_lack || !default.starts_with(['0', '-']) => default,
-            _ => return Err(metadata.missing(field)),
+            _ => return Err(metadata.missing(field).into()),
         };
         let name = field.split(';').find(|name| metadata.get(name).is_some()).unwrap_or(field);
         let value = match number {
@@ -226,7 +244,7 @@ impl Target {
         // No metric of an HPA may have such a target; a composite one takes its place.
         if value.signum() <= 0 && !uses_modifiers {
             let message = format!("{text:?} is no target: the API server takes only more than 0");
-            return Err(metadata.refused(name, message));
+            return Err(metadata.refused(name, message).into());
         }
         Ok(value)
     }

@@ -252,12 +252,18 @@ fn keda(note: &KedaNote) -> String {
              {cooldown}s, and back; that is not predicted",
             count(*replicas, "replica")
         ),
-        KedaNote::Fallback { failures, replicas } => format!(
-            "spec.fallback is not predicted: when a trigger has failed {}, KEDA reports a value of its \
-             own ({})",
-            count(*failures, "time"),
-            count(*replicas, "replica")
-        ),
+        KedaNote::Fallback { failures, replicas, behavior } => {
+            // Other behaviors weigh the number against the current replicas, or do without it.
+            let own = match &**behavior {
+                "" | "static" => count(*replicas, "replica"),
+                other => format!("behavior {other}"),
+            };
+            let failures = count(*failures, "time");
+            format!(
+                "spec.fallback is not predicted: once a trigger has failed more than {failures}, KEDA \
+                 reports a value of its own ({own})"
+            )
+        }
         KedaNote::NotInHpa { fields } => {
             format!("used by KEDA itself and not part of the HPA: {}", listed(fields))
         }

@@ -330,10 +330,12 @@ pub enum KedaNote {
     },
     /// KEDA answers for a trigger that fails.
     Fallback {
-        /// After this many failures.
+        /// After more failures than this.
         failures: i32,
         /// `fallback.replicas`.
         replicas: i32,
+        /// `fallback.behavior`, which may be empty.
+        behavior: String,
     },
     /// Fields that only KEDA itself uses.
     NotInHpa {

@@ -1,7 +1,7 @@
 //! The target at which an HPA would scale where it does now, although its pods request something else:
 //! 70% of 500m is 140% of 250m. What the pods request is what the engine finds.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
 
@@ -10,6 +10,8 @@ use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::{Group, MetricStep};
 use crate::numbers::format_of;
 use crate::snapshot::Snapshot;
+use crate::snapshot::pod::Pod;
+use crate::snapshot::shared::Shared;
 
 /// A target that keeps the scale point of a metric.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -50,10 +52,16 @@ impl KeptTarget {
         let before = running.position(|metric| source_of(metric) == source)?;
         let target = observed.hpa.spec.metrics[before].target().filter(|_| spec.is_resource())?;
         let percent = target.average_utilization.filter(|_| target.average_value.is_none())?;
+        let (observed_pods, assumed_pods) = (&observed.pods, &assumed.pods);
         let (then, now) = (probe(assumed, index), probe(observed, before));
         let assumed = requests(then.metric(0)?, assumed, |_| true)?;
         // Pods that are assumed to be added or gone have no request to compare.
         let observed = requests(now.metric(0)?, observed, |group| group == Group::Ready)?;
+        // With other containers the usage is another one, too.
+        let same = |pod: &&str| names(observed_pods, pod) == names(assumed_pods, pod);
+        if !observed.keys().all(|pod| !assumed.contains_key(pod) || same(pod)) {
+            return None;
+        }
         let both = observed.iter().filter_map(|(pod, own)| Some((*own, *assumed.get(pod)?)));
         let both: Vec<(i64, i64)> = both.collect();
         let before: i128 = both.iter().map(|(before, _)| i128::from(*before)).sum();
@@ -80,6 +88,12 @@ impl KeptTarget {
             alike: both.windows(2).all(|pair| pair[0] == pair[1]),
         })
     }
+}
+
+/// The containers of a pod that run with it.
+fn names<'s>(pods: &'s [Shared<Pod>], name: &str) -> Option<BTreeSet<&'s str>> {
+    let pod = pods.iter().find(|pod| *pod.name == *name)?;
+    Some(pod.running(false).map(|container| &*container.name).collect())
 }
 
 /// What each pod requests that is in some group; none where one of them lacks a request.

@@ -67,7 +67,7 @@ fn three_triggers() {
 
     NOTES
       standard input: KEDA itself scales to 0 replicas when no trigger for an external metric has been active for 120s, and back; that is not predicted
-      standard input: spec.fallback is not predicted: when a trigger has failed 3 times, KEDA reports a value of its own (6 replicas)
+      standard input: spec.fallback is not predicted: once a trigger has failed more than 3 times, KEDA reports a value of its own (6 replicas)
       standard input: used by KEDA itself and not part of the HPA: spec.pollingInterval, spec.triggers[0].metadata.activationThreshold
     "#);
 }

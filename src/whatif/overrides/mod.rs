@@ -158,6 +158,9 @@ impl Assumptions {
         let observed = is_as_observed.then_some(decision);
         let mut values = Values::of(&was, decision, observed);
         for assigned in &self.metrics {
+            if assigned.is_in(&self.elsewhere) && assigned.places(snapshot).is_err() {
+                continue;
+            }
             overrides.push(values.set(snapshot, assigned)?);
         }
         for (pod, assigned) in &self.of_pods {

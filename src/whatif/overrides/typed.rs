@@ -22,6 +22,9 @@ pub struct Assumptions {
     pub(super) metrics: Vec<Assigned>,
     /// The same for single pods, by name.
     pub(super) of_pods: Vec<(String, Assigned)>,
+    /// Metrics of a candidate that is played too: what is assumed of them is left out where the spec does
+    /// not have them.
+    pub(super) elsewhere: Vec<MetricSpec>,
 }
 
 /// A metric with the value that is assumed of it.
@@ -54,7 +57,9 @@ impl Assumptions {
     /// The same with the spec and the requests as they are.
     #[must_use]
     pub fn without_candidate(&self) -> Self {
-        Self { spec: SpecChanges::default(), requests: Vec::new(), ..self.clone() }
+        let elsewhere = self.spec.candidate.as_ref().map(|own| own.metrics().to_vec());
+        let elsewhere = elsewhere.unwrap_or_default();
+        Self { spec: SpecChanges::default(), requests: Vec::new(), elsewhere, ..self.clone() }
     }
 
     /// The same with the pods that the target has now; none where no others are assumed.
@@ -143,6 +148,7 @@ impl Assumptions {
             },
             metrics: assigned,
             of_pods,
+            elsewhere: Vec::new(),
         })
     }
 }
@@ -166,6 +172,11 @@ impl Assigned {
         let before = flag.strip_suffix(&**text).unwrap_or(flag);
         unit::check(spec, text, |value| format!("{before}{value}"))
             .map_err(|why| Error::usage(format!("{flag}: {why}")))
+    }
+
+    /// Whether it is about one of these metrics.
+    pub(super) fn is_in(&self, metrics: &[MetricSpec]) -> bool {
+        self.wanted.places_in(metrics).is_ok()
     }
 
     /// The places in the spec of the metric that is meant: several where the spec has it several

@@ -413,7 +413,7 @@ impl Workload {
     /// Has new pods use nothing in containers that they do not have.
     pub(super) fn leave_out(&self, snapshot: &mut Snapshot) {
         let Some(Rolling { rollout, pods: Some(_), .. }) = &self.rolling else { return };
-        let is_gone = |name: &Box<str>| rollout.gone.contains(name);
+        let is_gone = |name: &str| rollout.gone.iter().any(|gone| **gone == *name);
         for item in &mut snapshot.pod_metrics {
             let place = self.by_name.get(&item.name);
             let is_new = place.is_some_and(|place| !self.lives[*place].is_outdated);

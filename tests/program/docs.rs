@@ -141,14 +141,27 @@ fn collect(directory: &Path, sources: &mut Vec<(PathBuf, String)>) {
 }
 
 #[test]
-fn the_pipeline_downloads_this_version() {
-    let version = concat!("VERSION: v", env!("CARGO_PKG_VERSION"), "\n");
-    assert!(read("README.md").contains(version), "README.md does not have {version}");
+fn pipelines_use_this_version() {
+    const TAG: &str = concat!("v", env!("CARGO_PKG_VERSION"));
+    const NAME: &str = "kubectl-hpa/kubectl-hpa";
+    let mut documents = markdown(&root().join("docs/ci"));
+    documents.extend([root().join("README.md"), root().join("docs/install.md")]);
+    let mut used = 0;
+    for document in documents {
+        let text = fs::read_to_string(&document).unwrap();
+        for rest in text.split(NAME).skip(1) {
+            let Some(version) = rest.strip_prefix(['@', ':']) else { continue };
+            let version = version.split(|c: char| c.is_whitespace() || c == '`').next();
+            assert_eq!(version, Some(TAG), "{}", document.display());
+            used += 1;
+        }
+    }
+    assert!(used >= 5, "{used}");
 }
 
 #[test]
 fn links_lead_somewhere() {
-    let mut documents = vec![root().to_owned(), root().join("docs")];
+    let mut documents = vec![root().to_owned(), root().join("docs"), root().join("docs/ci")];
     documents = documents.into_iter().flat_map(|directory| markdown(&directory)).collect();
     assert!(documents.len() > 8, "{documents:?}");
     for document in documents {

@@ -1,15 +1,14 @@
 //! The krew manifests, checked by the rules of krew's `validate-krew-manifest`, each installed from an
 //! archive that is packed here like a release's. krew-release-bot's part, tag and checksums, is done by hand.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use kubectl_hpa::args::command_line;
 use serde_json::Value;
 
-const TAG: &str = concat!("v", env!("CARGO_PKG_VERSION"));
+use super::archives::{Archives, RELEASED, TAG};
 
 /// The pairs of `os` and `arch` that krew supports.
 const KNOWN: [(&str, &str); 11] = [
@@ -26,15 +25,6 @@ const KNOWN: [(&str, &str); 11] = [
     ("darwin", "arm64"),
 ];
 
-/// The pairs that are released.
-const RELEASED: [(&str, &str); 5] = [
-    ("linux", "amd64"),
-    ("linux", "arm64"),
-    ("darwin", "amd64"),
-    ("darwin", "arm64"),
-    ("windows", "amd64"),
-];
-
 const LICENSES: [&str; 8] = [
     "license",
     "license.txt",
@@ -46,72 +36,19 @@ const LICENSES: [&str; 8] = [
     "copying.txt",
 ];
 
-/// An archive with its checksum, by its file name.
-struct Archives {
-    directory: PathBuf,
-    sums: BTreeMap<String, String>,
-}
-
-impl Archives {
-    fn pack() -> Self {
-        let directory =
-            Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("krew-{}", std::process::id()));
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let mut sums = BTreeMap::new();
-        // Any file can replace the programs, whose test builds are large; the release's own
-        // is packed and run by scripts/check-install.
-        for (os, arch) in RELEASED {
-            let output = Command::new(root.join("scripts/package"))
-                .arg(root.join("LICENSE"))
-                .arg(format!("{os}-{arch}"))
-                .arg(&directory)
-                .output()
-                .expect("it runs");
-            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-            let path = PathBuf::from(String::from_utf8(output.stdout).expect("it is there").trim());
-            let name =
-                path.file_name().expect("it is there").to_str().expect("it is there").to_owned();
-            let sum =
-                fs::read_to_string(directory.join(format!("{name}.sha256"))).expect("it is there");
-            let sum = sum.split_whitespace().next().expect("it is there").to_owned();
-            sums.insert(name, sum);
-        }
-        Self { directory, sums }
-    }
-
-    /// Fills in the template as krew-release-bot does.
-    fn fill(&self, template: &str) -> String {
-        let text = template.replace("{{ .TagName }}", TAG);
-        let lines = text.lines().map(|line| {
-            let Some(rest) = line.trim().strip_prefix("{{addURIAndSha \"") else {
-                return line.to_owned();
-            };
-            let url = rest.strip_suffix("\" .TagName }}").expect("the function's form");
-            let name = url.rsplit('/').next().expect("it is there");
-            let sum = self.sums.get(name).unwrap_or_else(|| panic!("no archive {name}"));
-            format!("    uri: {url}\n    sha256: {sum}")
-        });
-        lines.collect::<Vec<_>>().join("\n")
-    }
-
-    /// The files of an archive, unpacked.
-    fn unpack(&self, name: &str) -> PathBuf {
-        let directory = self.directory.join(name.trim_end_matches(".tar.gz"));
-        if !directory.exists() {
-            fs::create_dir(&directory).expect("it is there");
-            let mut tar = Command::new("tar");
-            let tar = tar.arg("xzf").arg(self.directory.join(name)).arg("-C").arg(&directory);
-            assert!(tar.status().expect("it runs").success());
-        }
-        directory
-    }
-}
-
-impl Drop for Archives {
-    fn drop(&mut self) {
-        // Leftovers are below the target directory.
-        drop(fs::remove_dir_all(&self.directory));
-    }
+/// Fills in the template as krew-release-bot does.
+fn fill(template: &str, archives: &Archives) -> String {
+    let text = template.replace("{{ .TagName }}", TAG);
+    let lines = text.lines().map(|line| {
+        let Some(rest) = line.trim().strip_prefix("{{addURIAndSha \"") else {
+            return line.to_owned();
+        };
+        let url = rest.strip_suffix("\" .TagName }}").expect("the function's form");
+        let name = url.rsplit('/').next().expect("it is there");
+        let sum = archives.sums.get(name).unwrap_or_else(|| panic!("no archive {name}"));
+        format!("    uri: {url}\n    sha256: {sum}")
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn keys(value: &Value) -> BTreeSet<&str> {
@@ -124,13 +61,13 @@ fn text<'v>(value: &'v Value, place: &str) -> &'v str {
 
 #[test]
 fn every_manifest_installs_on_every_platform() {
-    let archives = Archives::pack();
+    let archives = Archives::pack("krew");
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("krew");
     let mut names = BTreeSet::new();
     for entry in fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         assert_eq!(path.extension().and_then(|end| end.to_str()), Some("yaml"));
-        let filled = archives.fill(&fs::read_to_string(&path).unwrap());
+        let filled = fill(&fs::read_to_string(&path).unwrap(), &archives);
         let manifest: Value = serde_yaml::from_str(&filled).unwrap();
         let name = text(&manifest, "/metadata/name").to_owned();
         assert_eq!(path.file_stem().unwrap().to_str(), Some(&*name));
@@ -208,27 +145,4 @@ fn check(manifest: &Value, name: &str, archives: &Archives) {
         }
     }
     assert_eq!(matched, RELEASED.into());
-}
-
-/// GitHub's part cannot be run here; but it is checked that it is YAML, and names only what exists.
-#[test]
-fn workflows_name_what_there_is() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let read = |name: &str| {
-        let text = fs::read_to_string(root.join(".github/workflows").join(name)).unwrap();
-        (serde_yaml::from_str::<Value>(&text).unwrap(), text)
-    };
-    let (release, script) = read("release.yml");
-    let built = release["jobs"]["build"]["strategy"]["matrix"]["include"].as_array().unwrap();
-    let built: Vec<&str> = built.iter().map(|one| text(&one["platform"], "")).collect();
-    let wanted: Vec<String> = RELEASED.iter().map(|(os, arch)| format!("{os}-{arch}")).collect();
-    assert_eq!(built, wanted);
-    assert!(script.contains(&format!("for platform in {}; do", wanted.join(" "))));
-    let (krew, _) = read("krew.yml");
-    for plugin in krew["jobs"]["update"]["strategy"]["matrix"]["plugin"].as_array().unwrap() {
-        assert!(root.join("krew").join(text(plugin, "")).with_extension("yaml").is_file());
-    }
-    for (name, script) in [("test.yml", ".ci/run"), ("release.yml", "scripts/package")] {
-        assert!(read(name).1.contains(script) && root.join(script).is_file(), "{script}");
-    }
 }

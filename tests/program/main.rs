@@ -1,6 +1,7 @@
-//! The program offline, and what ships with it: documents, completions, man pages, manifests.
+//! The program offline, and what ships with it: documents, completions, man pages, manifests, pictures.
 
 mod architecture;
+mod archives;
 #[path = "../common/build.rs"]
 mod build;
 mod cli;
@@ -8,4 +9,7 @@ mod completions;
 mod docs;
 mod krew;
 mod man;
+mod packaging;
+mod pictures;
 mod readme;
+mod recipes;

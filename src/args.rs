@@ -26,7 +26,7 @@ pub use expect::{Condition, ExpectArgs, FailOn, Report};
 pub use form::Form;
 pub use named::{Named, Request, Target};
 pub use predict::{Overrides, Predict, PredictOutput, TimelineArgs, Validate};
-pub use prometheus::{PrometheusArgs, PrometheusServer};
+pub use prometheus::{Moment, PrometheusArgs, PrometheusServer, RecordedArgs};
 pub use typing::Typing;
 
 /// Explains what the HorizontalPodAutoscaler controller decides, step by step.
@@ -190,6 +190,9 @@ Examples:
     -o yaml --show-managed-fields > state.yaml
   kubectl hpa explain web -f state.yaml
 
+  # Why did it scale up at noon? Explain that pass from the history in a Prometheus
+  kubectl hpa explain web -n shop --at 2026-11-20T12:00:00Z --prometheus monitoring/prometheus:9090
+
   # Explain them as of a given time, as JSON
   kubectl hpa explain web -f state.yaml --now 2026-11-21T06:00:00Z -o json")]
 pub struct Explain {
@@ -210,6 +213,13 @@ pub struct Explain {
     #[arg(short = 'f', long = "filename", value_name = "FILE", conflicts_with = "observe")]
     pub filenames: Vec<String>,
 
+    /// Explain a past pass from the history in a Prometheus: its time (2026-11-21T06:00:00Z), or how long
+    /// before now (90m)
+    #[arg(long, value_name = "TIME", value_parser = Moment::read, requires = "prometheus")]
+    #[arg(conflicts_with_all = ["all_namespaces", "selector", "now"])]
+    #[arg(conflicts_with_all = ["history", "recommendations", "observe"])]
+    pub at: Option<Moment>,
+
     /// Output format; the default is a report to read
     #[arg(short = 'o', long, value_enum, value_name = "FORMAT")]
     pub output: Option<Output>,
@@ -227,6 +237,10 @@ pub struct Explain {
     /// Leave out the findings with this code; comma-separated or repeated
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     pub ignore: Vec<String>,
+
+    #[command(flatten)]
+    /// A history.
+    pub prometheus: PrometheusArgs,
 
     #[command(flatten)]
     /// The controller's history.

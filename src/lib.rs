@@ -81,6 +81,7 @@
 //!  apply          whether a result may be written
 //!  backtest       runs of several specs over one load, side by side
 //!  whatif         overrides of a snapshot, expectations, timelines
+//!  past           a past pass, from a history of samples
 //!  pass           one pass with its input, and queries on it
 //!  outlook        the uncertainty of a decision, and the passes that follow
 //!  engine         the controller's pass, pure: (Snapshot, Memory) -> Decision
@@ -123,6 +124,7 @@ pub mod memory;
 mod numbers;
 pub mod outlook;
 pub mod pass;
+pub mod past;
 #[doc(hidden)]
 pub mod prometheus;
 #[doc(hidden)]

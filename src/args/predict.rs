@@ -4,7 +4,9 @@
 use clap::{ArgGroup, Args, ValueEnum};
 use jiff::SignedDuration;
 
-use super::{ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs, PrometheusArgs};
+use super::{
+    ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs, PrometheusArgs, RecordedArgs,
+};
 use crate::numbers::parse_duration;
 
 /// `predict`.
@@ -97,8 +99,12 @@ pub struct Predict {
     pub timeline: TimelineArgs,
 
     #[command(flatten)]
-    /// A load that was recorded.
+    /// Where a load was recorded.
     pub prometheus: PrometheusArgs,
+
+    #[command(flatten)]
+    /// The load that was recorded.
+    pub recorded: RecordedArgs,
 
     #[command(flatten)]
     /// What a pipeline expects of the answer.

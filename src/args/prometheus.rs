@@ -7,31 +7,18 @@ use crate::apimachinery::names;
 use crate::error::Error;
 use crate::numbers::parse_duration;
 
-/// A load from Prometheus.
+/// A Prometheus, or a server with the same API.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Load from Prometheus")]
+#[command(next_help_heading = "Prometheus")]
 pub struct PrometheusArgs {
-    /// Play the load that this Prometheus recorded: its address, or a service of the cluster, which is
-    /// reached through the API server with your credentials (with -f, only an address)
+    /// The Prometheus to ask: its address, or a service of the cluster, which is reached through the API
+    /// server with your credentials (with -f, only an address)
     #[arg(long, value_name = "URL|NAMESPACE/SERVICE[:PORT]")]
     pub prometheus: Option<String>,
 
-    /// When the load begins: a time (2026-11-14T06:00:00Z), or how long before now (7d, 36h, 90m)
-    #[arg(long, value_name = "TIME", value_parser = Moment::read, default_value = "7d")]
-    #[arg(requires = "prometheus")]
-    pub since: Moment,
-
-    /// When the load ends, in the same forms (default: now; with -f, the time of the state)
-    #[arg(long, value_name = "TIME", value_parser = Moment::read, requires = "prometheus")]
-    pub until: Option<Moment>,
-
-    /// Time between two samples, at least as long as between two scrapes
-    #[arg(long, value_name = "DURATION", value_parser = step, default_value = "30s")]
-    #[arg(requires = "prometheus")]
-    pub step: SignedDuration,
-
-    /// PromQL with the total of a metric, which replaces the default query or is needed where there is none,
-    /// such as 'queue_depth=sum(rabbitmq_queue_messages)'; METRIC may also be replicas or ready; repeatable
+    /// PromQL with the total of a metric (for explain and a metric of Pods: by pod), which replaces the
+    /// default query or is needed where there is none, such as 'queue_depth=sum(rabbitmq_queue_messages)';
+    /// for predict, METRIC may also be replicas or ready; repeatable
     #[arg(long = "query", value_name = "METRIC=PROMQL", requires = "prometheus")]
     pub queries: Vec<String>,
 
@@ -46,6 +33,25 @@ pub struct PrometheusArgs {
     pub authority: Option<String>,
 }
 
+/// The load that a Prometheus recorded.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Load from Prometheus")]
+pub struct RecordedArgs {
+    /// When the load begins: a time (2026-11-14T06:00:00Z), or how long before now (7d, 36h, 90m)
+    #[arg(long, value_name = "TIME", value_parser = Moment::read, default_value = "7d")]
+    #[arg(requires = "prometheus")]
+    pub since: Moment,
+
+    /// When the load ends, in the same forms (default: now; with -f, the time of the state)
+    #[arg(long, value_name = "TIME", value_parser = Moment::read, requires = "prometheus")]
+    pub until: Option<Moment>,
+
+    /// Time between two samples, at least as long as between two scrapes
+    #[arg(long, value_name = "DURATION", value_parser = step, default_value = "30s")]
+    #[arg(requires = "prometheus")]
+    pub step: SignedDuration,
+}
+
 /// A time, or how long it is before another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
@@ -56,7 +62,7 @@ pub enum Moment {
 }
 
 impl Moment {
-    fn read(text: &str) -> Result<Self, String> {
+    pub(super) fn read(text: &str) -> Result<Self, String> {
         if let Ok(time) = text.parse() {
             return Ok(Self::At(time));
         }

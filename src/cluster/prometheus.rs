@@ -120,6 +120,26 @@ impl Prometheus {
         self.ask(of, &path).await
     }
 
+    /// Returns the results of queries at a time, a few at once.
+    ///
+    /// # Errors
+    ///
+    /// One of them has no answer.
+    pub async fn all_at_once<T: Copy>(
+        &self,
+        queries: &[(T, &'static str, String)],
+        time: Timestamp,
+        progress: &Progress,
+    ) -> Result<Vec<(T, Answer)>, Error> {
+        progress.all.set(queries.len());
+        let asked = queries.iter().map(|(key, of, query)| async move {
+            let answer = self.at_once(of, query, time).await?;
+            progress.done.set(progress.done.get() + 1);
+            Ok::<_, Error>((*key, answer))
+        });
+        stream::iter(asked).buffered(AT_ONCE).try_collect().await
+    }
+
     /// Answers queries over time, a few at once.
     ///
     /// # Errors

@@ -2,11 +2,14 @@
 
 use std::mem::ManuallyDrop;
 
+use jiff::Timestamp;
+
 use super::fail_on::{FOUND, FindingsWatch};
 use super::list::{Inputs, List};
+use super::load::Query;
 use super::named::names;
-use super::state::{ask, options, pass, unanswered};
-use super::{Answer, Terminal, check_save, connected, write_saved};
+use super::state::{ask, current, options, pass, unanswered};
+use super::{Answer, Terminal, check_save, connected, waited, write_saved};
 use crate::args::{Explain, Output, Request};
 use crate::error::Error;
 use crate::pass::Pass;
@@ -14,7 +17,7 @@ use crate::render::markdown::markdown;
 use crate::render::{page, structured};
 use crate::report::Explanation;
 use crate::report::page::Page;
-use crate::saved::assemble::count;
+use crate::saved::assemble::{assemble, count};
 use crate::saved::file;
 use crate::saved::save::Saved;
 use crate::snapshot::input::Options;
@@ -39,7 +42,19 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
             return Err(Error::usage("name cannot be provided when a selector is specified"));
         }
     }
+    let query = Query::read(&args.prometheus, &request.connection)?;
+    let past = match (args.at, &query) {
+        (Some(at), Some(query)) => Some((at, query)),
+        (None, Some(_)) => {
+            return Err(Error::usage("--prometheus requires --at")
+                .hint("the time of the pass to explain, such as --at 2026-11-21T06:00:00Z"));
+        }
+        (_, None) => None,
+    };
     let [named] = &request.named[..] else {
+        if past.is_some() {
+            return Err(Error::usage("--at is about one HPA").hint("name it"));
+        }
         return List::new(args, &request)?.run(terminal);
     };
     let watch = FindingsWatch::read(&args.fail_on, &args.ignore)?;
@@ -49,8 +64,15 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
         return match options.target.is_some() && count(&objects, &options) > 1 {
             true => List::new(args, &request)?.of(&objects, terminal),
             false => {
-                let pass = pass(objects, &args.memory, &options)?;
-                one(pass, args, &watch, Vec::new(), terminal)
+                let (pass, messages) = match past {
+                    None => (pass(objects, &args.memory, &options)?, Vec::new()),
+                    Some((at, query)) => {
+                        let input = assemble(objects, &options, Timestamp::now())?;
+                        let rewound = waited(super::past::past(query, at, None, input, terminal))?;
+                        (Pass::run(rewound.0), rewound.1)
+                    }
+                };
+                one(pass, args, &watch, messages, terminal)
             }
         };
     }
@@ -66,18 +88,28 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
                 }
             },
         };
+        if let Some((at, query)) = past {
+            let input = current(session, &options).await?;
+            let (input, more) =
+                super::past::past(query, at, Some(session), input, terminal).await?;
+            return Ok(Found::One(Box::new(Pass::run(input)), more));
+        }
         let live = ask(session, &args.memory, &options, None, terminal).await?;
-        Ok(Found::One(Box::new(live.pass)))
+        Ok(Found::One(Box::new(live.pass), Vec::new()))
     })?;
     match found {
-        Found::One(pass) => one(*pass, args, &watch, messages, terminal),
+        Found::One(pass, more) => {
+            let messages = messages.into_iter().chain(more).collect();
+            one(*pass, args, &watch, messages, terminal)
+        }
         Found::Several(list, inputs) => list.explain(inputs, messages, terminal),
     }
 }
 
 /// What a target's name leads to.
 enum Found<'a> {
-    One(Box<Pass>),
+    /// With what there is to tell of another connection.
+    One(Box<Pass>, Vec<String>),
     Several(Box<List<'a>>, Inputs),
 }
 

@@ -1,19 +1,22 @@
 //! The load that is played: that of a table, of Prometheus, or of what `--save` wrote.
 
 use http::{HeaderName, header};
+use jiff::Timestamp;
 
 use super::Terminal;
 use super::progress::shown;
-use crate::args::{ConnectionFlags, PrometheusArgs, PrometheusServer, TimelineArgs};
+use crate::args::{ConnectionFlags, PrometheusArgs, PrometheusServer, RecordedArgs, TimelineArgs};
 use crate::cluster::prometheus::{Progress, Prometheus, connect};
 use crate::cluster::{Environment, Session};
 use crate::error::Error;
+use crate::keda;
 use crate::prometheus::grid::Grid;
 use crate::prometheus::load::assemble;
 use crate::prometheus::queries::{Purpose, WINDOW, Wanted, interval};
 use crate::saved::file;
 use crate::secret::Secret;
 use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::input::Input;
 use crate::snapshot::load::{Load, LoadNote};
 use crate::snapshot::{Scale, Snapshot};
 use crate::whatif::overrides::NamedMetric;
@@ -61,28 +64,47 @@ impl<'a> Query<'a> {
     /// Asks for the load of an HPA, and of the metrics that only candidates have. Besides, what there is to
     /// tell of another connection than `session`.
     pub(super) async fn load(
-        self,
+        &self,
+        recorded: &RecordedArgs,
         session: Option<&Session>,
-        snapshot: &Snapshot,
+        input: &Input,
         also: &[MetricSpec],
         terminal: &Terminal,
     ) -> Result<(Load, Vec<String>), Error> {
+        let way = self.connect(session)?;
+        let answered = ask(&way, &self.args.queries, recorded, input, also, terminal).await;
+        self.told(&way, answered)
+    }
+
+    /// Connects to the server.
+    pub(super) fn connect(&self, session: Option<&Session>) -> Result<Prometheus, Error> {
         let Self { server, headers, args, flags } = self;
         let env = Environment::of_process(false);
-        let authority = args.authority.as_deref();
-        let way = connect(&server, headers, authority, session, flags, &env)?;
-        let answered = ask(&way, args, snapshot, also, terminal).await;
-        let messages = match server {
+        connect(server, headers.clone(), args.authority.as_deref(), session, flags, &env)
+    }
+
+    /// The queries that were typed.
+    pub(super) fn typed(&self) -> &[String] {
+        &self.args.queries
+    }
+
+    /// Adds what there is to tell of a connection of its own.
+    pub(super) fn told<T>(
+        &self,
+        way: &Prometheus,
+        answered: Result<T, Error>,
+    ) -> Result<(T, Vec<String>), Error> {
+        let messages = match self.server {
             PrometheusServer::Service { .. } => Vec::new(),
             PrometheusServer::Url(_) => {
                 let warned =
                     way.session().notices().iter().cloned().chain(way.session().warnings());
                 let warned = warned.map(|text| format!("Warning: {text}"));
-                warned.chain(way.session().notes(flags.verbosity)).collect()
+                warned.chain(way.session().notes(self.flags.verbosity)).collect()
             }
         };
         match answered {
-            Ok(load) => Ok((load, messages)),
+            Ok(answered) => Ok((answered, messages)),
             Err(e) => Err(Error { notes: messages, ..e }),
         }
     }
@@ -90,34 +112,26 @@ impl<'a> Query<'a> {
 
 async fn ask(
     way: &Prometheus,
-    args: &PrometheusArgs,
-    snapshot: &Snapshot,
+    queries: &[String],
+    args: &RecordedArgs,
+    input: &Input,
     also: &[MetricSpec],
     terminal: &Terminal,
 ) -> Result<Load, Error> {
+    let snapshot = &input.snapshot;
     let until = args.until.map_or(snapshot.now, |until| until.before(snapshot.now));
     let grid = Grid::new(args.since.before(until), until, args.step)?;
     let metrics = metrics(snapshot, also);
-    let stated = stated(&args.queries, snapshot, &metrics)?;
+    let stated = stated(queries, input, &metrics)?;
     let wanted =
         Wanted { hpa: &snapshot.hpa, metrics: &metrics, stated: &stated, replica_sets: &[] };
     let end = grid.time(usize::try_from(grid.count).unwrap_or_default().saturating_sub(1));
     let progress = Progress::default();
-    let line = || match progress.requests() {
-        (_, 0) => "asking Prometheus".to_owned(),
-        (done, all) => format!("asking Prometheus: {done} of {all} requests"),
-    };
+    let line = || line(&progress);
     let answered = async {
         let scrapes = way.at_once("the time between scrapes", &wanted.scrapes(), end).await?;
         let copies = way.at_once("copies of the HPA", &wanted.copies(), end).await?.number();
-        let mut sets = Vec::new();
-        if let Some(owned) = wanted.owned(grid.count * grid.step) {
-            let owned = way.at_once("the ReplicaSets of the target", &owned, end).await?;
-            let names =
-                owned.series.into_iter().filter_map(|mut own| own.labels.remove("replicaset"));
-            sets.extend(names);
-        }
-        sets.sort_unstable();
+        let sets = replica_sets(way, &wanted, grid.count * grid.step, end).await?;
         let wanted = Wanted { replica_sets: &sets, ..wanted.clone() };
         let scrape = scrapes.number().and_then(interval);
         let window = scrape.map_or(WINDOW, |scrape| 2 * scrape);
@@ -133,6 +147,29 @@ async fn ask(
         [LoadNote::Sampled { step: grid.step, window, scrape }].into_iter().chain(copies),
     );
     Ok(load)
+}
+
+/// The line that shows the progress.
+pub(super) fn line(progress: &Progress) -> String {
+    match progress.requests() {
+        (_, 0) => "asking Prometheus".to_owned(),
+        (done, all) => format!("asking Prometheus: {done} of {all} requests"),
+    }
+}
+
+/// The ReplicaSets that the target has had for so many seconds.
+pub(super) async fn replica_sets(
+    way: &Prometheus,
+    wanted: &Wanted<'_>,
+    seconds: i64,
+    end: Timestamp,
+) -> Result<Vec<String>, Error> {
+    let Some(owned) = wanted.owned(seconds) else { return Ok(Vec::new()) };
+    let owned = way.at_once("the ReplicaSets of the target", &owned, end).await?;
+    let names = owned.series.into_iter().filter_map(|mut own| own.labels.remove("replicaset"));
+    let mut names: Vec<String> = names.collect();
+    names.sort_unstable();
+    Ok(names)
 }
 
 /// The metrics of the HPA, and those of candidates that are others; of those that are based on the same
@@ -154,11 +191,12 @@ fn metrics(snapshot: &Snapshot, also: &[MetricSpec]) -> Vec<MetricSpec> {
 }
 
 /// What the queries that were typed are for. The name ends at the first `=` before which there is one.
-fn stated(
+pub(super) fn stated(
     queries: &[String],
-    snapshot: &Snapshot,
+    input: &Input,
     metrics: &[MetricSpec],
 ) -> Result<Vec<(Purpose, String)>, Error> {
+    let snapshot = &input.snapshot;
     let mut hpa = snapshot.hpa.clone();
     hpa.spec.metrics = metrics.to_vec();
     let all = Snapshot::new(hpa, Scale::new(0, ""), snapshot.now);
@@ -195,6 +233,19 @@ fn stated(
             return Err(Error::usage(format!("--query {text}: there is another query for it")));
         }
         stated.push((purpose, query.to_owned()));
+    }
+    // KEDA knows what it asks itself.
+    let owner = snapshot.hpa.scaled_object();
+    let object = owner.and_then(|owner| {
+        let mut objects = input.surroundings.scaled_objects.iter();
+        objects.find(|object| object.metadata.name == owner.name)
+    });
+    for (place, spec) in metrics.iter().enumerate() {
+        let purpose = Purpose::Metric(place);
+        let query = object.and_then(|object| keda::prometheus_query(object, spec));
+        if let Some(query) = query.filter(|_| stated.iter().all(|(own, _)| *own != purpose)) {
+            stated.push((purpose, query.to_owned()));
+        }
     }
     Ok(stated)
 }

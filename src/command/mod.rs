@@ -11,6 +11,7 @@ mod list;
 mod load;
 mod named;
 mod output_file;
+mod past;
 mod play;
 pub mod predict;
 mod progress;

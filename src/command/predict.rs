@@ -67,7 +67,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     // What is typed goes before what was saved.
     let mut load = objects.as_mut().and_then(|objects| objects.load.take());
     load = table(&args.timeline)?.or(load);
-    let Predict { timeline: TimelineArgs { span, .. }, prometheus, .. } = args;
+    let Predict { timeline: TimelineArgs { span, .. }, prometheus, recorded, .. } = args;
     let plays = span.is_some() || load.is_some() || prometheus.prometheus.is_some();
     let is_data = matches!(args.output, Some(PredictOutput::Json | PredictOutput::Yaml));
     if args.timeline.passes && !is_data {
@@ -128,16 +128,16 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             let asked = match query {
                 None => None,
                 Some(query) => {
-                    let snapshot = &pass.input.snapshot;
-                    Some(query.load(Some(session), snapshot, &also, terminal).await?)
+                    Some(query.load(recorded, Some(session), &pass.input, &also, terminal).await?)
                 }
             };
             Ok((pass, asked))
         })?,
         Some(objects) => {
             let pass = pass(objects, &args.memory, &options)?;
-            let snapshot = &pass.input.snapshot;
-            let asked = query.map(|query| waited(query.load(None, snapshot, &also, terminal)));
+            let load =
+                |query: Query<'_>| waited(query.load(recorded, None, &pass.input, &also, terminal));
+            let asked = query.map(load);
             ((pass, asked.transpose()?), Vec::new())
         }
     };

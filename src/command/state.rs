@@ -17,7 +17,7 @@ use crate::memory::states::{self, Chain};
 use crate::pass::Pass;
 use crate::saved::assemble::{assemble, save_command};
 use crate::saved::objects::Objects;
-use crate::snapshot::input::Options;
+use crate::snapshot::input::{Input, Options};
 use crate::snapshot::{Snapshot, Unread};
 use crate::whatif::overrides::Assumptions;
 
@@ -67,6 +67,13 @@ pub(super) async fn ask(
     Ok(Live { pass, scale_at })
 }
 
+/// Asks a cluster for an HPA as it is, and for its target.
+pub(super) async fn current(session: &Session, options: &Options) -> Result<Input, Error> {
+    let name = name(session, options).await?;
+    let observed = fetch(session, session.namespace(), &name, &options.also).await?;
+    observed::input(observed, options)
+}
+
 /// Why there is no answer, where what decides is not known here.
 pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
     let Outcome { unread, .. } = &pass.decision.outcome;
@@ -75,6 +82,8 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
     let message = format!("no answer: {lacking}");
     let missing = |unread: &UnreadMetric| matches!(unread.why, Unread::Missing { .. });
     Some(match unread.iter().any(missing) {
+        true if pass.input.evidence.past.is_some() => Error::usage(message)
+            .hint("--query METRIC=PROMQL gives the values of a metric in the history"),
         true => Error::usage(message).hint(save_command(hpa)),
         false => Error::failed(message),
     })

@@ -24,7 +24,7 @@ use crate::apimachinery::selector::LabelSelector;
 use crate::apiserver::convert::UnknownField;
 use crate::snapshot::hpa::{
     Behavior, CrossVersionObjectReference, ExternalMetricSource, HpaSpec, MetricIdentifier,
-    MetricSpec, MetricTarget, ScalingRules,
+    MetricSource, MetricSpec, MetricTarget, ScalingRules,
 };
 use crate::snapshot::note::{KedaNote, Note};
 use crate::snapshot::surroundings::ScaledObject;
@@ -98,6 +98,16 @@ impl From<DecodeError> for Refused {
     fn from(error: DecodeError) -> Self {
         Self::new(error.path, error.message)
     }
+}
+
+/// Returns the query of a ScaledObject's `prometheus` trigger for a metric of its HPA, which is named after the
+/// trigger's place: `s0-prometheus`.
+pub fn prometheus_query<'o>(object: &'o ScaledObject, spec: &MetricSpec) -> Option<&'o str> {
+    let MetricSource::External(source) = spec.source() else { return None };
+    let (place, type_) = source.metric.name.strip_prefix('s')?.split_once('-')?;
+    let is_its = type_ == "prometheus" || type_.starts_with("prometheus-");
+    let place: usize = place.parse().ok().filter(|_| is_its)?;
+    object.spec.queries.get(&place).map(String::as_str)
 }
 
 /// The only version of a ScaledObject.

@@ -35,6 +35,15 @@ pub enum Ground {
         /// Its time.
         time: Timestamp,
     },
+    /// Passes that were run again over a history of samples.
+    Played {
+        /// How many.
+        count: usize,
+        /// The time of the first.
+        first: Timestamp,
+        /// The time of the last.
+        last: Timestamp,
+    },
     /// What the rate limits of `behavior` count.
     RateLimits(Counted),
     /// Since when the controller has had its history.
@@ -67,6 +76,8 @@ pub enum Counted {
     Seen(Vec<ScaleEvent>),
     /// These changes, according to the HPA's events.
     ByEvents(Vec<ScaleEvent>),
+    /// These changes, according to the replicas in a history of samples.
+    Recorded(Vec<ScaleEvent>),
     /// Possibly anything.
     Any(Uncounted),
 }

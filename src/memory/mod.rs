@@ -8,6 +8,7 @@ mod known;
 mod past_proposal;
 mod recommendations;
 mod rhythm;
+pub mod sampled;
 mod scale_events;
 pub mod sighting;
 mod spans;
@@ -126,6 +127,9 @@ impl Remembered {
         match (stated_memory, &snapshot.scale) {
             (Some(stated), _) => Self::from_stated(stated),
             (None, Ok(scale)) => {
+                if let Some(past) = &evidence.past {
+                    return sampled::remember(past, &hpa.spec, controller, *now);
+                }
                 let observed = observed.as_ref().unwrap_or(hpa);
                 infer::inherit(observed, &hpa.spec, scale, controller, *now, evidence)
             }

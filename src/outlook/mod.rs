@@ -15,6 +15,7 @@ use crate::engine::decision::{Decision, Step};
 use crate::engine::rules::Rules;
 use crate::memory::Remembered;
 use crate::snapshot::Snapshot;
+use crate::snapshot::past::{Bounds, Past};
 
 /// The uncertainty of a decision, and what follows from it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -99,13 +100,46 @@ fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) 
         return Vec::new();
     };
     let current = scale.spec_replicas;
-    let controller = &snapshot.controller;
-    let rules = Rules::of(&controller.version, controller.gates);
     let proposals = match bounds::proposals(decision, current) {
         Some(proposals) => proposals,
         None if remembered.possible.is_none() => return Vec::new(),
         None => Vec::from_iter(decision.proposal),
     };
+    normalized(snapshot, remembered, current, proposals)
+}
+
+/// Returns the least and the most that the metrics may ask for in a pass over `current` replicas; `None` if
+/// it asks for nothing.
+pub fn proposals(decision: &Decision, current: i32) -> Option<Bounds> {
+    let open = bounds::proposals(decision, current);
+    let mut all = open.into_iter().flatten().chain(decision.proposal).map(|it| it.max(0));
+    let first = all.next()?;
+    Some(all.fold(Bounds::exactly(first), Bounds::with))
+}
+
+/// Returns the pass at the bounds of what the samples of its past leave open.
+pub fn at_samples(snapshot: &Snapshot, remembered: &Remembered, past: &Past) -> Vec<AtBound> {
+    let Some(proposal) = past.proposal.filter(|_| snapshot.scale.is_ok()) else {
+        return Vec::new();
+    };
+    let mut counts = vec![past.replicas.at_least, past.replicas.at_most];
+    counts.dedup();
+    let of = |current| {
+        let proposals = vec![proposal.at_least, proposal.at_most];
+        normalized(snapshot, remembered, current, proposals)
+    };
+    counts.into_iter().flat_map(of).collect()
+}
+
+/// Returns what the proposals of a pass over `current` replicas lead to, at each bound of the memory.
+fn normalized(
+    snapshot: &Snapshot,
+    remembered: &Remembered,
+    current: i32,
+    proposals: Vec<i32>,
+) -> Vec<AtBound> {
+    let controller = &snapshot.controller;
+    let rules = Rules::of(&controller.version, controller.gates);
     let mut extremes = Vec::new();
     for proposal in proposals {
         let desired = proposal.max(0);

@@ -209,17 +209,21 @@ fn values(series: &Series, own: &Answered, grid: Grid) -> Result<Column, Error> 
 /// A value as a metrics API would say it: in billionths of a unit, and then up to the next thousandth. What a
 /// sum of floats adds behind these is noise.
 fn amount(spec: &MetricSpec, value: f64) -> Result<String, &'static str> {
+    milli(value).map(|milli| written(spec, milli))
+}
+
+/// The same in thousandths.
+pub fn milli(value: f64) -> Result<i64, &'static str> {
     let billionths = (value * 1e9).round();
     if billionths < 0.0 {
         return Err("it is negative");
     }
     // Up to where a float holds every whole number, it is exact.
-    let milli = match billionths < 9e15 {
-        true => (billionths as i64 + 999_999) / 1_000_000,
-        false if value * 1e3 < 9e18 => (value * 1e3).ceil() as i64,
-        false => return Err("it is larger than any metric can be"),
-    };
-    Ok(written(spec, milli))
+    match billionths < 9e15 {
+        true => Ok((billionths as i64 + 999_999) / 1_000_000),
+        false if value * 1e3 < 9e18 => Ok((value * 1e3).ceil() as i64),
+        false => Err("it is larger than any metric can be"),
+    }
 }
 
 /// An amount with a unit that leaves no doubt.

@@ -12,6 +12,39 @@ pub const SLOW: i64 = 20;
 /// Where the rate of a counter is taken over, if no scrapes were found to measure: a minute.
 pub const WINDOW: i64 = 60;
 
+/// What cAdvisor has of a container.
+pub const CPU: &str = "container_cpu_usage_seconds_total";
+/// The same.
+pub const MEMORY: &str = "container_memory_working_set_bytes";
+
+/// The replicas that the controller itself says it desired (alpha, since 1.35). It is scraped from the
+/// controller manager, whose own namespace may hide the HPA's.
+pub const CONTROLLER_DESIRED: &str = "horizontal_pod_autoscaler_controller_desired_replicas";
+
+/// What kube-state-metrics has of a pod, as far as a pass uses it.
+const POD_SERIES: [&str; 11] = [
+    "kube_pod_owner",
+    "kube_pod_created",
+    "kube_pod_start_time",
+    "kube_pod_deletion_timestamp",
+    "kube_pod_status_phase",
+    "kube_pod_status_ready",
+    "kube_pod_status_ready_time",
+    "kube_pod_container_info",
+    "kube_pod_container_resource_requests",
+    "kube_pod_init_container_info",
+    "kube_pod_init_container_resource_requests",
+];
+
+/// What it has of an HPA.
+const HPA_SERIES: [&str; 5] = [
+    "kube_horizontalpodautoscaler_created",
+    "kube_horizontalpodautoscaler_spec_min_replicas",
+    "kube_horizontalpodautoscaler_spec_max_replicas",
+    "kube_horizontalpodautoscaler_spec_target_metric",
+    "kube_horizontalpodautoscaler_status_desired_replicas",
+];
+
 /// How much of the name of a workload the names of its pods certainly begin with.
 const MOST_OF_NAME: usize = 40;
 
@@ -44,6 +77,21 @@ pub enum Purpose {
     Requests(usize),
     /// The share of the periods in which a limit held containers back.
     Throttled,
+}
+
+/// Samples as they were scraped, of a past pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sampled {
+    /// The pods, according to kube-state-metrics.
+    Pods,
+    /// What containers used.
+    Usage,
+    /// The replicas of the target.
+    Target,
+    /// The HPA.
+    Hpa,
+    /// What the controller itself says that it desired.
+    Controller,
 }
 
 /// A question.
@@ -112,6 +160,33 @@ impl Wanted<'_> {
             let sets = selector("kube_replicaset_owner", &labels);
             format!("max by (replicaset) (present_over_time({sets}[{seconds}s]))")
         })
+    }
+
+    /// The samples of so many seconds, each with its subject for people and the query.
+    pub fn samples(&self, seconds: i64) -> Vec<(Sampled, &'static str, String)> {
+        let named = |series: String, names: &str| {
+            format!("{}[{seconds}s]", with(series, "__name__", names))
+        };
+        let pods = self.of_pods("", &[]);
+        // Of each condition and phase, the series that says the most.
+        let pods = with(pods, "condition", "|true");
+        let pods = with(pods, "phase", "|Pending|Running|Failed");
+        let pods = with(pods, "resource", "|cpu|memory");
+        let pods = named(pods, &POD_SERIES.join("|"));
+        let usage = named(self.containers("", None), &format!("{CPU}|{MEMORY}"));
+        let Hpa { name, .. } = self.hpa;
+        let controller = selector(CONTROLLER_DESIRED, &[("hpa_name", name)]);
+        let mut all = vec![
+            (Sampled::Pods, "the pods", pods),
+            (Sampled::Usage, "usage", usage),
+            (Sampled::Hpa, "the HPA", named(self.of_hpa(""), &HPA_SERIES.join("|"))),
+            (Sampled::Controller, "the controller", format!("{controller}[{seconds}s]")),
+        ];
+        if let Some((replicas, status)) = replicas(&self.hpa.spec.scale_target_ref) {
+            let names = format!("{replicas}|{status}");
+            all.push((Sampled::Target, "replicas", named(self.of_target(""), &names)));
+        }
+        all
     }
 
     /// Everything that is asked for, with rates over so many seconds, and samples so many apart.
@@ -345,6 +420,40 @@ enum Workload {
     ReplicationController,
     /// Owns its pods itself, or through ReplicaSets.
     Other,
+}
+
+/// The series of the replicas that a target of a built-in kind was asked for, and of those that it had.
+pub fn replicas(target: &CrossVersionObjectReference) -> Option<(&'static str, &'static str)> {
+    Some(match workload(target) {
+        Workload::Deployment => {
+            ("kube_deployment_spec_replicas", "kube_deployment_status_replicas")
+        }
+        Workload::StatefulSet => ("kube_statefulset_replicas", "kube_statefulset_status_replicas"),
+        Workload::ReplicaSet => {
+            ("kube_replicaset_spec_replicas", "kube_replicaset_status_replicas")
+        }
+        Workload::ReplicationController => (
+            "kube_replicationcontroller_spec_replicas",
+            "kube_replicationcontroller_status_replicas",
+        ),
+        Workload::Other => return None,
+    })
+}
+
+/// Whether pods with this owner are the target's, which has had these ReplicaSets.
+pub fn owns(
+    target: &CrossVersionObjectReference,
+    replica_sets: &[String],
+    kind: &str,
+    name: &str,
+) -> bool {
+    let direct = kind == target.kind && name == target.name;
+    let through = kind == "ReplicaSet" && replica_sets.iter().any(|own| own == name);
+    match workload(target) {
+        Workload::Deployment => through,
+        Workload::Other => direct || through,
+        _ => direct,
+    }
 }
 
 fn workload(target: &CrossVersionObjectReference) -> Workload {

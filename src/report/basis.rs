@@ -1,8 +1,10 @@
 //! Words what an answer is based on.
 
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use super::notes::manager;
+use super::words::{self, duration};
 use crate::apimachinery::json::SecondsTime;
 use crate::memory::ground::{Counted, Ground, Running, StatusSilent, Uncounted};
 use crate::memory::sighting::Sighting;
@@ -11,6 +13,7 @@ use crate::snapshot::basis::{Basis, ClockSource, SettingSource};
 use crate::snapshot::control_plane::{MANAGER_LABEL, ManagerFact, Unshown};
 use crate::snapshot::evidence::{LEASE_NAMESPACE, SCALED};
 use crate::snapshot::memory::ScaleEvent;
+use crate::snapshot::past::{Past, PastField, PastPart, RecordedReplicas};
 use crate::snapshot::right::Cause;
 
 /// One item that the answer is based on.
@@ -93,6 +96,77 @@ pub(super) fn brief(basis: &Basis) -> Option<String> {
     }
 }
 
+/// Words what a past pass is based on besides the history.
+pub(super) fn of_past(past: &Past) -> Vec<BasisView> {
+    let Past { source, read, scrape, lacks, .. } = past;
+    let read = format!("as read at {}", SecondsTime(*read));
+    let lacks = |part| lacks.contains(&part);
+    let mut views = vec![BasisView::new("history", "samples of the pods and the HPA", source)];
+    let mut add = |item, value: &str, source: &str| views.push(BasisView::new(item, value, source));
+    let spec = match lacks(PastPart::Limits) {
+        true => "all of it",
+        false => "all but limits and targets",
+    };
+    add("spec", spec, &read);
+    add("controller", "did not restart in its history", "the history does not say");
+    add(
+        "passes",
+        "at this time, and a sync period apart before it",
+        "the history does not say when they were",
+    );
+    let scraped = scrape.map_or_else(
+        || "no scrapes".to_owned(),
+        |seconds| format!("scrapes every {}", duration(SignedDuration::from_secs(seconds))),
+    );
+    add(
+        "usage",
+        "rates between two scrapes, of the last 45s",
+        &format!("{scraped}; the metrics API's own samples are not recorded"),
+    );
+    for (part, item, value, source) in [
+        (PastPart::Replicas, "replicas", "the number of pods", "not recorded"),
+        (PastPart::Phases, "phases", "Running", "not recorded"),
+        (PastPart::Readiness, "readiness", "ready since they were started", "not recorded"),
+        (PastPart::StartTimes, "start times", "when pods were created", "not recorded"),
+        (
+            PastPart::ReadyTimes,
+            "ready since",
+            "the start, or the scrape that saw it",
+            "not recorded",
+        ),
+        (PastPart::Requests, "requests", "those of the template", &read),
+    ] {
+        if lacks(part) {
+            add(item, value, source);
+        }
+    }
+    views
+}
+
+/// Words what is to be known of a past pass.
+pub(super) fn notes_of_past(past: &Past, now: Timestamp) -> Vec<String> {
+    let Past { warnings, changed, recorded, lacks, .. } = past;
+    let mut notes = Vec::new();
+    if let Some(RecordedReplicas { replicas, time }) = recorded {
+        let after = duration(time.duration_since(now));
+        notes.push(format!(
+            "recorded: {} at {}, {after} after this pass",
+            words::count(usize::try_from(*replicas).unwrap_or_default(), "replica"),
+            SecondsTime(*time)
+        ));
+    }
+    let changed = changed.iter().map(|PastField { field, then, now }| {
+        format!("{field} of the HPA was {then}, and is {now} since")
+    });
+    notes.extend(changed);
+    if !lacks.is_empty() {
+        notes
+            .push("the history lacks parts of this pass: -o wide shows what is assumed".to_owned());
+    }
+    notes.extend(warnings.iter().map(|text| format!("Prometheus warns: {text}")));
+    notes
+}
+
 impl From<&Ground> for BasisView {
     fn from(ground: &Ground) -> Self {
         match ground {
@@ -136,6 +210,16 @@ impl From<&Ground> for BasisView {
                 "recommendations",
                 format!("at least {at_least} at {}", SecondsTime(*time)),
                 BY_EVENTS,
+            ),
+            Ground::Played { count, first, last } => Self::new(
+                "recommendations",
+                format!(
+                    "{} by passes from {} to {}",
+                    words::count(*count, "recommendation"),
+                    SecondsTime(*first),
+                    SecondsTime(*last)
+                ),
+                "the samples around each",
             ),
             Ground::RateLimits(counted) => {
                 let (value, source) = rate_limits(counted);
@@ -210,6 +294,10 @@ fn rate_limits(counted: &Counted) -> (String, String) {
         ),
         Counted::Seen(seen) => (changes(seen), "earlier states of the HPA".to_owned()),
         Counted::ByEvents(told) => (changes(told), BY_EVENTS.to_owned()),
+        Counted::Recorded(seen) if seen.is_empty() => {
+            ("no rescale to count".to_owned(), "the recorded replicas".to_owned())
+        }
+        Counted::Recorded(seen) => (changes(seen), "the recorded replicas".to_owned()),
         Counted::Any(why) => {
             let source = match why {
                 Uncounted::StatusLost => "a status that could not be written".to_owned(),

@@ -117,6 +117,7 @@ impl<'a> Explanation<'a> {
     pub fn new(pass: &'a Pass) -> Self {
         let Pass { input, remembered, decision, outlook, newer, .. } = pass;
         let Input { snapshot, basis, notes, .. } = input;
+        let past = &input.evidence.past;
         let range = outlook.range(decision);
         let certainty = match range {
             Some(range) if range.min != range.max => Certainty::Bounded,
@@ -150,9 +151,14 @@ impl<'a> Explanation<'a> {
             },
             basis: {
                 let grounds = remembered.grounds.iter().map(BasisView::from);
-                basis.iter().map(BasisView::from).chain(grounds).collect()
+                let of_past = past.iter().flat_map(basis::of_past);
+                basis.iter().map(BasisView::from).chain(of_past).chain(grounds).collect()
             },
-            notes: notes.iter().chain(newer).map(|note| notes::text(note, hpa)).collect(),
+            notes: {
+                let of_past = past.iter().flat_map(|past| basis::notes_of_past(past, snapshot.now));
+                let others = notes.iter().chain(newer).map(|note| notes::text(note, hpa));
+                of_past.chain(others).collect()
+            },
             pass,
         }
     }

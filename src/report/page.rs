@@ -221,6 +221,9 @@ impl Words<'_> {
                 None
             }
             Knowledge::JustStarted => Some("a controller that has just started"),
+            Knowledge::Inferred if pass.input.evidence.past.is_some() => {
+                Some("a history inferred from the passes before")
+            }
             Knowledge::Inferred => Some("a history inferred from the status and events"),
             Knowledge::Unknown => Some("the current replicas as the only recommendation"),
         };

@@ -21,8 +21,8 @@ use target::ScaleLookup;
 pub(crate) use target::resource_of;
 pub(crate) use target::{is_built_in, save_command};
 
+use super::file;
 use super::objects::{Api, ApiError, ControllerState, Objects, StatedAs, UndecodedHpa};
-use super::{file, remarks};
 use crate::apimachinery::metadata::Metadata;
 use crate::apiserver::admit;
 use crate::apiserver::admit::AdmissionError;
@@ -58,7 +58,7 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
         pod.namespace.as_deref().unwrap_or(default_namespace) == snapshot.hpa.namespace
     };
     snapshot.pods = objects.pods.into_iter().filter(in_namespace).collect();
-    input.notes.extend(remarks::on(&input.snapshot));
+    input.remark();
     input.doubt_clock();
     Ok(input)
 }
@@ -163,6 +163,7 @@ fn without_pods(
     let mut evidence = objects.evidence.of(&snapshot.hpa);
     evidence.seen = state.map(|state| state.seen.clone()).unwrap_or_default();
     evidence.rescales = state.and_then(|state| state.rescales.clone());
+    evidence.past = state.and_then(|state| state.past.clone());
     let mut surroundings = surroundings(objects, &namespace, default_namespace);
     let is_stated = |api| {
         find_error(errors_of(state), &snapshot.hpa, api, None).is_some_and(ApiError::is_stated)

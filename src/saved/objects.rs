@@ -26,6 +26,7 @@ use crate::snapshot::load::Load;
 use crate::snapshot::memory::{Memory, Recommendation, ScaleEvent};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, Milli, PodMetrics};
 use crate::snapshot::note::Note;
+use crate::snapshot::past::Past;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::settings::Stated;
 use crate::snapshot::shared::Shared;
@@ -173,6 +174,9 @@ pub struct ControllerState<'a> {
     /// All rescales since some time; only if the lists above are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rescales: Option<Rescales>,
+    /// The past of the pass, if it is explained from a history of samples; only if the lists above are unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub past: Option<Past>,
     /// Requests that failed when this was captured.
     #[serde(deserialize_with = "null_as_default")]
     pub errors: Vec<ApiError>,

@@ -33,7 +33,18 @@ impl Input {
     pub fn remark_anew(&mut self, before: &Snapshot) {
         let stale = on(before);
         self.notes.retain(|note| !stale.contains(note));
-        self.notes.extend(on(&self.snapshot));
+        self.remark();
+    }
+
+    /// Adds the notes about its snapshot.
+    pub(crate) fn remark(&mut self) {
+        // No command prints what a history lacks.
+        let is_useful = |note: &Note| {
+            !matches!(note, Note::NoDocuments { .. } | Note::SaveCommand)
+                || self.evidence.past.is_none()
+        };
+        let notes: Vec<Note> = on(&self.snapshot).into_iter().filter(is_useful).collect();
+        self.notes.extend(notes);
     }
 }
 

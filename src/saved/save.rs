@@ -238,6 +238,7 @@ fn state<'a>(
             state.memory = Some(StatedAs::Unknown);
             state.seen = inputs.iter().flat_map(|input| &input.evidence.seen).copied().collect();
             state.rescales = inputs.iter().find_map(|input| input.evidence.rescales.clone());
+            state.past = inputs.iter().find_map(|input| input.evidence.past.clone());
         }
         Some(memory) => {
             state.recommendations = Some(memory.recommendations);

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::hpa::Hpa;
 use super::memory::ScaleEvent;
+use super::past::Past;
 use super::written::last_write;
 use crate::apimachinery::json::time;
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
@@ -26,6 +27,8 @@ pub struct Evidence {
     pub rescales: Option<Rescales>,
     /// How many replicas the target had; `None` if it does not say since when.
     pub counted: Option<Counted>,
+    /// The past of the pass, if it is explained from a history of samples.
+    pub past: Option<Past>,
 }
 
 /// The `status.replicas` of a target, which averages per pod are computed over, while its status was
@@ -171,6 +174,7 @@ impl Evidence {
             seen: self.seen.clone(),
             rescales: self.rescales.clone(),
             counted: self.counted,
+            past: self.past.clone(),
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod manager;
 pub mod memory;
 pub mod metric;
 pub mod note;
+pub mod past;
 pub mod pod;
 pub mod right;
 pub mod selection;

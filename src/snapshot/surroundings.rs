@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::hpa::CrossVersionObjectReference;
 use super::pod::Pod;
@@ -312,6 +312,21 @@ pub struct ScaledObjectSpec {
     /// The object that it scales; a Deployment if no kind is stated.
     #[serde(deserialize_with = "null_as_default")]
     pub scale_target_ref: CrossVersionObjectReference,
+    /// The queries of the triggers of the type `prometheus`, by place. Nothing else of a trigger is read, and
+    /// this is not saved.
+    #[serde(rename = "triggers", skip_serializing, deserialize_with = "prometheus_queries")]
+    pub queries: BTreeMap<usize, String>,
+}
+
+fn prometheus_queries<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<usize, String>, D::Error> {
+    let triggers = serde_json::Value::deserialize(deserializer)?;
+    let triggers = triggers.as_array().into_iter().flatten().enumerate();
+    let of_prometheus = triggers.filter(|(_, trigger)| trigger["type"] == "prometheus");
+    let query =
+        |trigger: &serde_json::Value| trigger["metadata"]["query"].as_str().map(str::to_owned);
+    Ok(of_prometheus.filter_map(|(place, own)| Some((place, query(own)?))).collect())
 }
 
 /// The status of a [`ScaledObject`].

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The direction of the data. A module may use those to its left, never those to its right. The
 /// commands tie them together and may use all. The cluster returns snapshots, so it uses their types; a
 /// snapshot does not use the network.
-const LAYERS: [&str; 17] = [
+const LAYERS: [&str; 18] = [
     "args",
     "snapshot",
     "apiserver",
@@ -21,6 +21,7 @@ const LAYERS: [&str; 17] = [
     "engine",
     "outlook",
     "pass",
+    "past",
     "whatif",
     "backtest",
     "apply",

@@ -175,6 +175,10 @@ impl Words<'_> {
     fn unknown(&self) -> Vec<String> {
         let clock = self.explanation.clock_doubt.filter(|doubt| doubt.alternative().is_some());
         let clock = clock.map(|_| "the time is unknown".to_owned());
+        if self.explanation.pass.input.evidence.past.is_some() {
+            let sampled = "what lies between two samples is open".to_owned();
+            return self.lacking().into_iter().chain([sampled]).collect();
+        }
         let history = match self.explanation.pass.remembered.knowledge {
             Knowledge::Unknown => Some("the controller's history is unknown".to_owned()),
             Knowledge::Inferred => {

@@ -126,7 +126,7 @@ fn input(
         });
         snapshot.pods = own.cloned().collect();
     }
-    input.notes.extend(remarks::on(&input.snapshot));
+    input.remark();
     input.doubt_clock();
     Ok(input)
 }

@@ -1,0 +1,141 @@
+//! The history of a past pass, asked of a Prometheus.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::Terminal;
+use super::load::{Query, line, replica_sets, stated};
+use super::progress::shown;
+use crate::args::Moment;
+use crate::cluster::Session;
+use crate::cluster::prometheus::{Progress, Prometheus};
+use crate::error::Error;
+use crate::past::{Origin, rewind, span};
+use crate::prometheus::grid::Grid;
+use crate::prometheus::history::{History, Samples};
+use crate::prometheus::load::Answered;
+use crate::prometheus::queries::{Purpose, Question, Wanted, title};
+use crate::snapshot::hpa::MetricSource;
+use crate::snapshot::input::Input;
+use crate::snapshot::load::LoadQuery;
+
+/// The seconds between two samples of a query that was stated.
+const STEP: i64 = 15;
+
+/// Turns what is read now into the input of a past pass. Besides, what there is to tell of another connection
+/// than `session`.
+pub(super) async fn past(
+    query: &Query<'_>,
+    at: Moment,
+    session: Option<&Session>,
+    input: Input,
+    terminal: &Terminal,
+) -> Result<(Input, Vec<String>), Error> {
+    let now = input.snapshot.now;
+    let at = at.before(now);
+    if at > now {
+        return Err(Error::usage(format!("--at {at} is later than {now}, when the HPA was read"))
+            .hint("without --at, the next pass is explained"));
+    }
+    let way = query.connect(session)?;
+    let asked = ask(&way, query.typed(), at, &input, terminal).await;
+    let rewound = asked.and_then(|(history, origin)| rewind(input, &history, at, origin));
+    query.told(&way, rewound)
+}
+
+async fn ask(
+    way: &Prometheus,
+    typed: &[String],
+    at: Timestamp,
+    input: &Input,
+    terminal: &Terminal,
+) -> Result<(History, Origin), Error> {
+    let hpa = &input.snapshot.hpa;
+    let stated = stated(typed, input, &hpa.spec.metrics)?;
+    for (purpose, text) in &stated {
+        let is_resource = match purpose {
+            Purpose::Metric(place) => hpa.spec.metrics[*place].is_resource(),
+            _ => true,
+        };
+        if is_resource {
+            return Err(Error::usage(format!(
+                "--query ...={text}: --at reads the record and the usage of each pod itself"
+            ))
+            .hint("--query is for metrics of Pods, Object and External"));
+        }
+    }
+    let (before, after) = span(input);
+    let end = at.checked_add(after).unwrap_or(at).min(input.snapshot.now.max(at));
+    let start = at.checked_sub(before).unwrap_or(Timestamp::MIN);
+    let seconds = end.duration_since(start).as_secs();
+    let step = SignedDuration::from_secs(STEP);
+    let until = end.checked_add(step).unwrap_or(end);
+    let grid = Grid::new(start, until, step)?;
+    let progress = Progress::default();
+    let asked = async {
+        let wanted = Wanted { hpa, metrics: &hpa.spec.metrics, stated: &stated, replica_sets: &[] };
+        let sets = replica_sets(way, &wanted, seconds, end).await?;
+        let queries = wanted.samples(seconds);
+        let answers = way.all_at_once(&queries, end, &progress).await?;
+        let questions = stated.iter().filter_map(|(purpose, query)| match purpose {
+            Purpose::Metric(place) => {
+                let of = title(&hpa.spec.metrics[*place]);
+                Some(Question { purpose: *purpose, of, query: query.clone() })
+            }
+            _ => None,
+        });
+        let metrics = way.answers(questions.collect(), grid, &progress).await?;
+        Ok::<_, Error>((sets, queries, answers, metrics))
+    };
+    let (sets, queries, answers, metrics) = shown(asked, || line(&progress), terminal).await?;
+    let mut history = History::read(hpa, &sets, &answers);
+    let mut origin = Origin { source: way.name().to_owned(), ..Origin::default() };
+    let queries = queries.into_iter().map(|(_, of, query)| (of.to_owned(), query));
+    let of_metrics =
+        metrics.iter().map(|own| (own.question.of.clone(), own.question.query.clone()));
+    let all = queries.chain(of_metrics).map(|(of, query)| LoadQuery { of, query });
+    origin.queries = all.collect();
+    let warned = answers.iter().map(|(_, answer)| answer);
+    let warned = warned.chain(metrics.iter().map(|own| &own.answer));
+    for warning in warned.flat_map(|answer| &answer.warnings) {
+        if !origin.warnings.contains(warning) {
+            origin.warnings.push(warning.clone());
+        }
+    }
+    history.metrics = values(input, &metrics)?;
+    Ok((history, origin))
+}
+
+/// The values of metrics, by place.
+fn values(
+    input: &Input,
+    answered: &[Answered],
+) -> Result<BTreeMap<usize, Vec<(Option<Box<str>>, Samples)>>, Error> {
+    let mut values = BTreeMap::new();
+    for Answered { question, answer, .. } in answered {
+        let Purpose::Metric(place) = question.purpose else { continue };
+        let of = &question.of;
+        let source = input.snapshot.hpa.spec.metrics[place].source();
+        let is_of_pods = matches!(source, MetricSource::Pods(_));
+        if matches!(source, MetricSource::Object(_)) && answer.series.len() > 1 {
+            let count = answer.series.len();
+            return Err(Error::failed(format!("the query for {of} gives {count} series, not one"))
+                .hint("aggregate them, as with sum(...)"));
+        }
+        let series = answer.series.iter().map(|own| {
+            let pod = own.labels.get("pod").map(|pod| pod.as_str().into());
+            if is_of_pods && pod.is_none() {
+                return Err(Error::failed(format!(
+                    "the query for {of} gives a series without the label pod"
+                ))
+                .hint("--at needs the value of each pod, as with sum by (pod) (...)"));
+            }
+            let mut samples = Samples::default();
+            samples.add(&own.points);
+            Ok((pod, samples))
+        });
+        values.insert(place, series.collect::<Result<_, _>>()?);
+    }
+    Ok(values)
+}

@@ -1,0 +1,104 @@
+//! The memory before a past pass, from what a history of samples shows of the passes before it. It is assumed
+//! that the controller did not restart in the meantime, which the answer says.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::ground::{Counted, Ground};
+use super::spans::{SECOND, minus, periods, windows};
+use super::{Ends, Extreme, Knowledge, Memory, Possible, Remembered, split};
+use crate::snapshot::controller::Controller;
+use crate::snapshot::hpa::HpaSpec;
+use crate::snapshot::memory::{Recommendation, ScaleEvent};
+use crate::snapshot::past::{Past, PastPass};
+
+/// Passes are a sync period apart, but for delays that add up over a window.
+const DRIFT: SignedDuration = SignedDuration::from_secs(2);
+
+/// Returns when the first pass over an HPA may have been.
+pub fn first_pass(created: Timestamp, controller: &Controller) -> Timestamp {
+    let delay = match controller.version.minor() >= 37 {
+        true => SignedDuration::ZERO,
+        false => controller.sync_period - SECOND,
+    };
+    created.checked_add(delay).unwrap_or(created)
+}
+
+/// Returns the memory for a pass over a spec.
+pub(super) fn remember(
+    past: &Past,
+    spec: &HpaSpec,
+    controller: &Controller,
+    now: Timestamp,
+) -> Remembered {
+    let (up_window, down_window) = windows(spec, controller);
+    let certain =
+        |window| past.passes.iter().filter(move |pass| pass.time > minus(now, window - DRIFT));
+    let possible = |window: SignedDuration| {
+        let is_empty = window.is_zero();
+        let inside = move |pass: &&PastPass| !is_empty && pass.time >= minus(now, window + DRIFT);
+        past.passes.iter().filter(inside)
+    };
+    let known = |replicas: i32| (replicas < i32::MAX).then_some(replicas);
+    let highest = Extreme {
+        at_least: certain(down_window).map(|pass| pass.recommended.at_least).max(),
+        at_most: known(possible(down_window).map(|it| it.recommended.at_most).max().unwrap_or(0)),
+    };
+    let below = possible(up_window).map(|it| it.recommended.at_least).min();
+    let lowest = Extreme {
+        at_least: Some(below.unwrap_or(i32::MAX)),
+        at_most: certain(up_window).filter_map(|it| known(it.recommended.at_most)).min(),
+    };
+    let entry = |pass: &PastPass, replicas| Recommendation { replicas, time: pass.time };
+    let down = Ends {
+        soonest: certain(down_window).map(|it| entry(it, it.recommended.at_least)).collect(),
+        last: possible(down_window).map(|it| entry(it, it.recommended.at_most)).collect(),
+    };
+    let up = Ends {
+        soonest: certain(up_window).map(|it| entry(it, it.recommended.at_most)).collect(),
+        last: possible(up_window).map(|it| entry(it, it.recommended.at_least)).collect(),
+    };
+    let (changes, likely_changes) = changes(past, spec, now);
+    let (scale_up_events, scale_down_events) = split(Some(&likely_changes));
+    let mut grounds = Vec::new();
+    if let (Some(first), Some(last)) = (past.passes.first(), past.passes.last()) {
+        let (count, first, last) = (past.passes.len(), first.time, last.time);
+        grounds.push(Ground::Played { count, first, last });
+    }
+    if spec.behavior.is_some() {
+        grounds.push(Ground::RateLimits(Counted::Recorded(likely_changes)));
+    }
+    let retention = up_window.max(down_window);
+    let likely = possible(retention).filter_map(|it| Some(entry(it, it.likely?)));
+    Remembered {
+        likely: Memory { recommendations: likely.collect(), scale_up_events, scale_down_events },
+        knowledge: Knowledge::Inferred,
+        possible: Some(Possible { highest, lowest, changes: Some(changes), down, up }),
+        grounds,
+    }
+}
+
+/// Returns the lists of scale changes at whose bounds their times may be, and the most likely one.
+fn changes(past: &Past, spec: &HpaSpec, now: Timestamp) -> (Vec<Vec<ScaleEvent>>, Vec<ScaleEvent>) {
+    let longest = spec.behavior.as_ref().and_then(|behavior| periods(behavior).pop_last());
+    let Some(longest) = longest else { return (vec![Vec::new()], Vec::new()) };
+    let list = |time: &dyn Fn(bool, Timestamp, Timestamp) -> Timestamp| -> Vec<ScaleEvent> {
+        let changes = past.rescales.iter().map(|it| ScaleEvent {
+            replicas: it.replicas,
+            time: time(it.replicas > 0, it.from, it.until),
+            outdated: false,
+        });
+        changes.filter(|it| it.time > minus(now, longest)).collect()
+    };
+    let mut lists: Vec<Vec<ScaleEvent>> = Vec::new();
+    for (added, removed) in [(false, false), (true, true), (true, false), (false, true)] {
+        let one = list(&|is_up, from, until| match if is_up { added } else { removed } {
+            true => until,
+            false => from,
+        });
+        if !lists.contains(&one) {
+            lists.push(one);
+        }
+    }
+    let likely = list(&|_, from, until| from + until.duration_since(from) / 2);
+    (lists, likely)
+}

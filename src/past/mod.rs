@@ -1,0 +1,274 @@
+//! A past pass: the state at its time and at the passes before, from samples, and what each of those passes
+//! recommended. What lies between two samples is open, so each pass is run over the samples around its time in
+//! every direction, which gives bounds. Nothing upstream corresponds to it.
+
+mod moment;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::apimachinery::quantity::{Format, Quantity};
+use crate::engine;
+use crate::error::Error;
+use crate::memory::{Memory, infer, sampled};
+use crate::outlook;
+use crate::prometheus::history::History;
+use crate::snapshot::basis::Basis;
+use crate::snapshot::evidence::Evidence;
+use crate::snapshot::hpa::{HpaSpec, HpaStatus, MetricTarget};
+use crate::snapshot::input::Input;
+use crate::snapshot::load::LoadQuery;
+use crate::snapshot::note::Note;
+use crate::snapshot::past::{
+    Bounds, Past, PastField, PastPart, PastPass, PastRescale, RecordedReplicas,
+};
+use crate::snapshot::surroundings::Surroundings;
+use crate::snapshot::written::Written;
+use crate::snapshot::{ScaleError, Snapshot};
+use moment::{Moments, Samples, View};
+
+/// Where a history is from.
+#[derive(Debug, Clone, Default)]
+pub struct Origin {
+    /// The server, without credentials.
+    pub source: String,
+    /// The queries.
+    pub queries: Vec<LoadQuery>,
+    /// What it warned of.
+    pub warnings: Vec<String>,
+}
+
+/// How long a history has to begin before a pass, and to go on after it.
+pub fn span(input: &Input) -> (SignedDuration, SignedDuration) {
+    /// Usage per pod is shown for the time before, and counters need two samples.
+    const LEAST: SignedDuration = SignedDuration::from_mins(10);
+    const AROUND: SignedDuration = SignedDuration::from_mins(2);
+    let Snapshot { hpa, controller, .. } = &input.snapshot;
+    (LEAST.max(infer::window(hpa, controller) + AROUND), AROUND)
+}
+
+/// Returns the input of the pass at a time, from what was read later and a history.
+///
+/// # Errors
+///
+/// The target's pods cannot be told, or the history has nothing of them.
+pub fn rewind(
+    mut input: Input,
+    history: &History,
+    at: Timestamp,
+    origin: Origin,
+) -> Result<Input, Error> {
+    let read = input.snapshot.now;
+    let target = input.snapshot.hpa.reference();
+    let moments = Moments::new(&input, history)?;
+    let Input { snapshot, .. } = &mut input;
+    let created = history.created.and_then(|second| Timestamp::from_second(second).ok());
+    let created = created.or(snapshot.hpa.written.created);
+    let changed = restore(&mut snapshot.hpa.spec, history, at);
+    snapshot.now = at;
+    let base = snapshot.clone();
+    let likely = moments.at(&base, at, View::LIKELY).ok_or_else(|| {
+        Error::failed(format!("Prometheus has no samples of {target} and its pods at {at}"))
+            .hint("they need kube-state-metrics; -v 1 prints the queries, see docs/prometheus.md")
+    })?;
+    let played = moments.played(&base, at);
+    let (passes, rescales) = before(&moments, &base, history, at, created);
+    let next = history.replicas.next(at.as_millisecond() + SECOND);
+    let recorded = next.or_else(|| match history.replicas.is_empty() {
+        true => history.desired.next(at.as_millisecond() + SECOND),
+        false => None,
+    });
+    let past = Past {
+        source: origin.source,
+        queries: origin.queries,
+        warnings: origin.warnings,
+        read,
+        scrape: history.scrape.map(|millis| (millis + SECOND / 2) / SECOND),
+        lacks: lacks(history),
+        changed,
+        replicas: moments.replicas(at),
+        proposal: played.map(|(bounds, _)| bounds),
+        passes,
+        rescales,
+        recorded: recorded.and_then(|(time, value)| {
+            let time = Timestamp::from_millisecond(time).ok()?;
+            Some(RecordedReplicas { replicas: value as i32, time })
+        }),
+    };
+    let before = std::mem::replace(&mut input.snapshot, likely);
+    // What was read later says nothing about then.
+    let hpa = &mut input.snapshot.hpa;
+    (hpa.uid, hpa.generation, hpa.written) = (None, None, Written::default());
+    (hpa.status, hpa.deletion_timestamp) = (HpaStatus::default(), None);
+    hpa.resource_version.clear();
+    input.surroundings = Surroundings::default();
+    input.evidence = Evidence { past: Some(past), ..Evidence::default() };
+    (input.observed, input.stated_memory, input.clock_doubt) = (None, None, None);
+    let is_of_then = |basis: &Basis| {
+        !matches!(basis, Basis::Clock { .. } | Basis::Target { .. } | Basis::StatusReplicas { .. })
+    };
+    input.basis.retain(is_of_then);
+    let is_of_settings = |note: &Note| {
+        matches!(
+            note,
+            Note::FieldDropped { .. }
+                | Note::AnnotationIgnored { .. }
+                | Note::UnknownFields { .. }
+                | Note::ControllerOff { .. }
+                | Note::FlagIgnored { .. }
+                | Note::VersionsDiffer { .. }
+                | Note::NewerThanRules { .. }
+                | Note::GateUnused { .. }
+        )
+    };
+    input.notes.retain(is_of_settings);
+    input.remark_anew(&before);
+    Ok(input)
+}
+
+/// In milliseconds.
+const SECOND: i64 = 1000;
+
+/// Gives a spec the limits and targets that it had, and returns what they are now.
+fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> Vec<PastField> {
+    let mut changed = Vec::new();
+    let mut change = |field: &str, then: String, now: String| {
+        if then != now {
+            changed.push(PastField { field: field.to_owned(), then, now });
+        }
+    };
+    let millis = at.as_millisecond();
+    let of = |samples: &Samples| samples.near(millis).map(|value| value as i32);
+    if let Some(min) = of(&history.min) {
+        change("minReplicas", min.to_string(), spec.min_replicas.unwrap_or(1).to_string());
+        if Some(min) != spec.min_replicas.or(Some(1)) {
+            spec.min_replicas = Some(min);
+        }
+    }
+    if let Some(max) = of(&history.max) {
+        change("maxReplicas", max.to_string(), spec.max_replicas.to_string());
+        spec.max_replicas = max;
+    }
+    for metric in &mut spec.metrics {
+        let (label, name) = (metric.label(), metric.name().to_owned());
+        let Some(target) = metric.target_mut() else { continue };
+        let MetricTarget { average_utilization, average_value, value, .. } = target;
+        let field = format!("target of {label}");
+        let recorded = |kind: &str| {
+            let samples = history.targets.get(&(name.clone(), kind.to_owned()))?;
+            samples.near(millis)
+        };
+        if let (Some(now), Some(then)) = (average_utilization, recorded("utilization")) {
+            change(&field, format!("{then}%"), format!("{now}%"));
+            *now = then as i32;
+        }
+        for (own, kind) in [(average_value, "average"), (value, "value")] {
+            let (Some(now), Some(then)) = (own, recorded(kind)) else { continue };
+            // A float has lost what is behind its digits.
+            let milli = (then * 1e3).round();
+            if (now.approximate_f64() - then).abs() > 1e-9 * then.abs() && milli.abs() < 9e15 {
+                let then = Quantity::from_milli(milli as i64, Format::DecimalSI);
+                change(&field, then.to_string(), now.to_string());
+                *now = then;
+            }
+        }
+    }
+    changed
+}
+
+/// Returns what a history has nothing of.
+fn lacks(history: &History) -> Vec<PastPart> {
+    let has = |of: &dyn Fn(&crate::prometheus::history::PodHistory) -> bool| {
+        history.pods.values().any(of)
+    };
+    let parts = [
+        (PastPart::Replicas, !history.replicas.is_empty() || !history.desired.is_empty()),
+        (PastPart::Limits, !history.min.is_empty() && !history.max.is_empty()),
+        (PastPart::Phases, has(&|pod| !pod.phases.is_empty())),
+        (PastPart::Readiness, has(&|pod| !pod.ready.is_empty() || !pod.ready_time.is_empty())),
+        (PastPart::StartTimes, has(&|pod| pod.started.is_some())),
+        (PastPart::ReadyTimes, has(&|pod| !pod.ready_time.is_empty())),
+        (PastPart::Requests, has(&|pod| pod.containers.values().any(|it| !it.requests.is_empty()))),
+    ];
+    parts.into_iter().filter(|(_, has)| !has).map(|(part, _)| part).collect()
+}
+
+/// Runs the passes before one, whose history may matter to it.
+fn before(
+    moments: &Moments<'_>,
+    base: &Snapshot,
+    history: &History,
+    at: Timestamp,
+    created: Option<Timestamp>,
+) -> (Vec<PastPass>, Vec<PastRescale>) {
+    let window = infer::window(&base.hpa, &base.controller);
+    let period = base.controller.sync_period;
+    let first = created.map(|created| sampled::first_pass(created, &base.controller));
+    let since = at.checked_sub(window).unwrap_or(Timestamp::MIN);
+    let mut passes = Vec::new();
+    let mut time = at;
+    while period.is_positive() {
+        time = time.checked_sub(period).unwrap_or(Timestamp::MIN);
+        if time < since || first.is_some_and(|first| time < first) {
+            break;
+        }
+        passes.extend(match moments.is_covered(time) {
+            false => Some(PastPass { time, recommended: Bounds::UNKNOWN, likely: None }),
+            true => moments.played(base, time).map(|(recommended, likely)| PastPass {
+                time,
+                recommended,
+                likely,
+            }),
+        });
+    }
+    // The first pass of all begins with the replicas as a recommendation.
+    if let Some(earliest) = first.filter(|first| (since..=at).contains(first)) {
+        let replicas = moments.replicas(earliest);
+        let time = passes.last().map_or(at, |pass: &PastPass| pass.time);
+        if time < at {
+            let recommended = replicas;
+            passes.push(PastPass { time, recommended, likely: Some(replicas.at_least) });
+        }
+    }
+    passes.reverse();
+    (passes, rescales(moments, history, since, at))
+}
+
+/// Returns the rescales since a time.
+fn rescales(
+    moments: &Moments<'_>,
+    history: &History,
+    since: Timestamp,
+    at: Timestamp,
+) -> Vec<PastRescale> {
+    let mut rescales = Vec::new();
+    for pair in moments.counts().all().windows(2) {
+        let ((from, before), (until, after)) = (pair[0], pair[1]);
+        let desired = history.desired.near(until);
+        let is_by_hand = before == after || desired.is_some_and(|desired| desired != after);
+        if is_by_hand && history.desired.next(until).is_none_or(|(_, later)| later != after) {
+            continue;
+        }
+        for (replicas, from, until) in moments.steps((from, before), (until, after)) {
+            let time = |millis: i64| Timestamp::from_millisecond(millis).unwrap_or(at);
+            let (from, until) = (time(from), time(until).min(at));
+            if replicas != 0 && until >= since && from < at {
+                rescales.push(PastRescale { replicas, from, until });
+            }
+        }
+    }
+    rescales
+}
+
+/// Returns what a pass over a snapshot asks for, with an empty memory, which does not matter for that.
+fn asked(snapshot: &Snapshot) -> Option<(Bounds, Option<i32>)> {
+    let current = snapshot.scale.as_ref().ok()?.spec_replicas;
+    let decision = engine::reconcile(snapshot, &Memory::default());
+    let bounds = outlook::proposals(&decision, current)?;
+    Some((bounds, decision.proposal.map(|proposal| proposal.max(0))))
+}
+
+/// Why the pods of a target cannot be told.
+fn no_selector(target: &str, e: &ScaleError) -> Error {
+    let (ScaleError::Mapping(why) | ScaleError::Get(why) | ScaleError::Missing(why)) = e;
+    Error::failed(format!("--at: the scale of {target} cannot be read: {why}"))
+}

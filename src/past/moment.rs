@@ -1,0 +1,564 @@
+//! The state at a time, from the samples around it. A view says on which side of what is open it looks.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{SECOND, asked, no_selector};
+use crate::apimachinery::quantity::{Amount, Quantity};
+use crate::apimachinery::selector::Labels;
+use crate::error::Error;
+pub(super) use crate::prometheus::history::Samples;
+use crate::prometheus::history::{ContainerHistory, History, PodHistory};
+use crate::prometheus::load::milli;
+use crate::snapshot::hpa::{MetricSource, MetricSpec};
+use crate::snapshot::input::Input;
+use crate::snapshot::metric::{ContainerUsage, PodMetrics};
+use crate::snapshot::past::Bounds;
+use crate::snapshot::pod::{
+    ConditionStatus, Container, Phase, Pod, ReadyCondition, Requests, ResourceName, ZERO_TIME,
+    resource_name,
+};
+use crate::snapshot::shared::Shared;
+use crate::snapshot::{Documents, ExternalValue, MetricAnswer, PodValue, Scale, Snapshot, Unread};
+
+/// A metrics API's newest sample is at most this old: kubelets measure every 10 to 15 s, and metrics-server
+/// asks them every 15 s.
+const AGE: i64 = 30 * SECOND;
+/// The window over which it is measured.
+const WINDOW: i64 = 15 * SECOND;
+/// A gap between scrapes that is longer leaves the history open.
+const GAP: i64 = 60 * SECOND;
+
+/// One side of what is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// The least, or the earliest.
+    Low,
+    /// The most likely.
+    Likely,
+    /// The most, or the latest.
+    High,
+}
+
+/// On which side of what is open to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct View {
+    /// The state as of the scrape after the time, rather than the one before.
+    is_later: bool,
+    /// The usage.
+    usage: Side,
+    /// How early it was measured.
+    measured: Side,
+}
+
+impl View {
+    /// The most likely state.
+    pub(super) const LIKELY: Self =
+        Self { is_later: false, usage: Side::Likely, measured: Side::Likely };
+
+    /// Every side.
+    fn all() -> impl Iterator<Item = Self> {
+        let sides = [Side::Low, Side::High];
+        let usages =
+            sides.into_iter().flat_map(move |usage| sides.map(|measured| (usage, measured)));
+        usages.flat_map(|(usage, measured)| {
+            [false, true].map(|is_later| Self { is_later, usage, measured })
+        })
+    }
+}
+
+/// The states that a history leads to.
+pub(super) struct Moments<'h> {
+    history: &'h History,
+    /// The replicas that the target was asked for.
+    counts: &'h Samples,
+    /// Labels that its selector matches.
+    labels: Labels,
+    /// A pod as it is now, for what the history lacks.
+    model: Option<Pod>,
+}
+
+impl<'h> Moments<'h> {
+    /// Finds what later states have that the history lacks.
+    pub(super) fn new(input: &Input, history: &'h History) -> Result<Self, Error> {
+        let Input { snapshot, surroundings, .. } = input;
+        let hpa = &snapshot.hpa;
+        let scale = snapshot.scale.as_ref().map_err(|e| no_selector(&hpa.reference(), e))?;
+        let own = surroundings.workload(&hpa.spec.scale_target_ref);
+        let template = own.and_then(|own| own.template.as_deref());
+        let pods = snapshot.pods.iter().map(|pod| &**pod);
+        let models = template.into_iter().chain(pods);
+        let model = models.clone().find(|pod| scale.selector.matches(&pod.labels)).cloned();
+        let example = scale.selector.parsed().map(|selector| selector.example());
+        let labels = model.as_ref().map(|pod| pod.labels.clone()).or(example.ok());
+        let labels = labels.filter(|labels| scale.selector.matches(labels)).ok_or_else(|| {
+            let target = hpa.reference();
+            Error::failed(format!(
+                "--at: no pod of {target} is known, and no labels that its selector matches"
+            ))
+        })?;
+        let counts = if history.replicas.is_empty() { &history.desired } else { &history.replicas };
+        Ok(Self { history, counts, labels, model })
+    }
+
+    /// The samples of the replicas that the target was asked for.
+    pub(super) fn counts(&self) -> &Samples {
+        self.counts
+    }
+
+    /// Whether something was scraped around a time.
+    pub(super) fn is_covered(&self, time: Timestamp) -> bool {
+        let millis = time.as_millisecond();
+        let scrapes = &self.history.scrapes;
+        let before = scrapes.last(millis).is_some_and(|(time, _)| millis - time <= GAP);
+        let after = scrapes.next(millis).is_some_and(|(time, _)| time - millis <= GAP);
+        before || (after && self.history.scrapes.last(millis).is_none())
+    }
+
+    /// Returns the bounds of the replicas that the target was asked for.
+    pub(super) fn replicas(&self, time: Timestamp) -> Bounds {
+        let millis = time.as_millisecond();
+        match (self.counts.last(millis), self.counts.next(millis)) {
+            (Some(before), Some(after)) => {
+                let steps = self.steps(before, after);
+                let sum = |is_done: &dyn Fn(&(i32, i64, i64)) -> bool| {
+                    let done = steps.iter().filter(|step| is_done(step));
+                    before.1 as i32 + done.map(|(replicas, ..)| *replicas).sum::<i32>()
+                };
+                // What the pass at this time writes comes after it.
+                let certain = sum(&|(_, _, until)| *until <= millis);
+                Bounds::exactly(certain).with(sum(&|(_, from, _)| *from < millis))
+            }
+            (Some((_, only)), None) | (None, Some((_, only))) => Bounds::exactly(only as i32),
+            (None, None) => {
+                let pods = self.history.pods.values();
+                Bounds::exactly(pods.filter(|pod| self.exists(pod, millis, false)).count() as i32)
+            }
+        }
+    }
+
+    /// Returns the changes of the replicas between two samples, each with its earliest and latest time. When
+    /// pods were created tells when they were asked for.
+    pub(super) fn steps(
+        &self,
+        (from, before): (i64, f64),
+        (until, after): (i64, f64),
+    ) -> Vec<(i32, i64, i64)> {
+        let change = (after - before) as i32;
+        let pods = self.history.pods.values().filter_map(|pod| pod.created);
+        let within = |second: &i64| (from - SECOND < second * SECOND) && second * SECOND <= until;
+        let mut created: Vec<i64> = pods.filter(within).collect();
+        created.sort_unstable();
+        if change <= 0 || created.len() as i64 != i64::from(change) {
+            return vec![(change, from, until)];
+        }
+        let mut steps: Vec<(i32, i64, i64)> = Vec::new();
+        for second in created {
+            // A creation has a whole second, and comes within another one of the write.
+            let (earliest, latest) = ((second - 1) * SECOND, (second + 1) * SECOND);
+            match steps.last_mut().filter(|(_, first, _)| earliest - *first <= 3 * SECOND) {
+                Some((count, ..)) => *count += 1,
+                None => steps.push((1, earliest.max(from), latest.min(until))),
+            }
+        }
+        steps
+    }
+
+    /// Returns what a pass at a time asked for, and what most likely; `None` if it asked for nothing.
+    pub(super) fn played(&self, base: &Snapshot, time: Timestamp) -> Option<(Bounds, Option<i32>)> {
+        let ask = |view| asked(&self.at(base, time, view)?);
+        let likely = ask(View::LIKELY);
+        let sides: Vec<Option<(Bounds, Option<i32>)>> = View::all().map(ask).collect();
+        let mut known = sides.iter().chain([&likely]).flatten().map(|(bounds, _)| *bounds);
+        let first = known.next()?;
+        let all = known.fold(first, |all, own| all.with(own.at_least).with(own.at_most));
+        match likely.is_some() && sides.iter().all(Option::is_some) {
+            true => Some((all, likely.and_then(|(_, likely)| likely))),
+            // It may have recommended nothing.
+            false => Some((Bounds::UNKNOWN, likely.and_then(|(_, likely)| likely))),
+        }
+    }
+
+    /// Returns the state at a time; `None` if nothing was scraped around it.
+    pub(super) fn at(&self, base: &Snapshot, time: Timestamp, view: View) -> Option<Snapshot> {
+        if !self.is_covered(time) {
+            return None;
+        }
+        let millis = time.as_millisecond();
+        let counts = self.replicas(time);
+        let spec_replicas = match view.is_later == (self.is_growing(millis)) {
+            true => counts.at_most,
+            false => counts.at_least,
+        };
+        let status = &self.history.status_replicas;
+        let status = if view.is_later { status.next(millis) } else { status.last(millis) };
+        let status_replicas = status
+            .map(|(_, value)| value)
+            .or_else(|| self.history.status_replicas.near(millis))
+            .map_or(spec_replicas, |value| value as i32);
+        let mut snapshot = base.clone();
+        snapshot.now = time;
+        if let Ok(Scale { selector, .. }) = &base.scale {
+            let selector = selector.clone();
+            snapshot.scale = Ok(Scale { spec_replicas, status_replicas, selector });
+        }
+        let wanted = base.hpa.spec.metrics.iter().filter(|spec| spec.is_resource());
+        let mut wanted: Vec<&str> = wanted.map(MetricSpec::name).collect();
+        wanted.sort_unstable();
+        wanted.dedup();
+        snapshot.pods.clear();
+        snapshot.pod_metrics.clear();
+        for (name, own) in &self.history.pods {
+            if !self.exists(own, millis, view.is_later) {
+                continue;
+            }
+            let pod = self.pod(name, own, base, millis, view.is_later);
+            let usage = usage(name, own, &pod, &wanted, millis, view);
+            snapshot.pods.push(Shared::from(pod));
+            snapshot.pod_metrics.extend(usage.map(Shared::from));
+        }
+        snapshot.metrics = base
+            .hpa
+            .spec
+            .metrics
+            .iter()
+            .enumerate()
+            .map(|(place, spec)| self.answer(place, spec, &snapshot.pods, millis, view))
+            .collect();
+        Some(snapshot)
+    }
+
+    /// Whether the replicas go up between the samples around a time.
+    fn is_growing(&self, millis: i64) -> bool {
+        let count = |sample: Option<(i64, f64)>| sample.map(|(_, value)| value);
+        count(self.counts.next(millis)) >= count(self.counts.last(millis))
+    }
+
+    /// Whether a pod was there.
+    fn exists(&self, pod: &PodHistory, millis: i64, is_later: bool) -> bool {
+        if pod.created.is_some_and(|second| second * SECOND > millis) {
+            return false;
+        }
+        match (pod.seen.last(millis), pod.seen.next(millis)) {
+            (_, Some(_)) => pod.created.is_some() || is_later || pod.seen.last(millis).is_some(),
+            // The next scrape did not see it any more.
+            (Some((last, _)), None) => match self.history.scrapes.next(last) {
+                Some((next, _)) if next <= millis => false,
+                Some(_) => !is_later,
+                None => true,
+            },
+            (None, None) => false,
+        }
+    }
+
+    fn pod(
+        &self,
+        name: &str,
+        own: &PodHistory,
+        base: &Snapshot,
+        millis: i64,
+        is_later: bool,
+    ) -> Pod {
+        let created = own.created.and_then(second);
+        let started = match own.started {
+            Some(started) => (started * SECOND <= millis).then(|| second(started)).flatten(),
+            // Nothing of any pod is recorded, or this one was not started.
+            None if self.history.pods.values().any(|pod| pod.started.is_some()) => None,
+            None => created,
+        };
+        let is_deleted = match (own.deleted.last(millis), own.deleted.next(millis)) {
+            (Some(_), _) => true,
+            (None, Some((first, _))) => {
+                is_later && own.seen.next(millis).is_none_or(|(next, _)| next >= first)
+            }
+            (None, None) => false,
+        };
+        let mut pod = Pod {
+            name: name.into(),
+            namespace: Some(base.hpa.namespace.as_str().into()),
+            labels: self.labels.clone(),
+            deletion_timestamp: is_deleted.then_some(base.now),
+            phase: phase(own, millis, is_later),
+            start_time: started,
+            created,
+            ..Pod::default()
+        };
+        pod.ready = ready(own, &pod, millis, is_later);
+        let names = |is_init: bool| {
+            own.containers.iter().filter(move |(_, it)| it.init.is_some() == is_init)
+        };
+        let container = |(name, it): (&Box<str>, &ContainerHistory)| Container {
+            name: name.clone(),
+            requests: self.requests(name, it, millis),
+            limits: Requests::default(),
+            restart_always: it.init == Some(true),
+        };
+        pod.containers = names(false).map(container).collect();
+        pod.init_containers = names(true).map(container).collect();
+        if let Some(model) = &self.model {
+            if own.containers.is_empty() {
+                pod.containers = model.containers.clone();
+                pod.init_containers = model.init_containers.clone();
+            }
+            pod.requests = model.requests.clone();
+        }
+        pod
+    }
+
+    fn requests(&self, name: &str, own: &ContainerHistory, millis: i64) -> Requests {
+        let is_recorded = |pod: &PodHistory| {
+            pod.containers.values().any(|container| !container.requests.is_empty())
+        };
+        if !self.history.pods.values().any(is_recorded) {
+            let model = self.model.iter().flat_map(|pod| pod.running(true));
+            let model = model.filter(|it| &*it.name == name).map(|it| it.requests.clone()).next();
+            return model.unwrap_or_default();
+        }
+        let amount = |(resource, samples): &(ResourceName, Samples)| {
+            let value = samples.near(millis)?;
+            Some((resource.clone(), amount(resource, value)?))
+        };
+        Requests(own.requests.iter().filter_map(amount).collect())
+    }
+
+    /// Returns the answer of a metrics API for a metric.
+    fn answer(
+        &self,
+        place: usize,
+        spec: &MetricSpec,
+        pods: &[Shared<Pod>],
+        millis: i64,
+        view: View,
+    ) -> MetricAnswer {
+        let missing = |documents| MetricAnswer::Unread(Unread::Missing { documents });
+        let documents = match spec.source() {
+            MetricSource::Resource(_) | MetricSource::ContainerResource(_) => {
+                return MetricAnswer::PodMetrics;
+            }
+            MetricSource::External(_) => Documents::ExternalMetricValueList,
+            _ => Documents::MetricValueList,
+        };
+        let Some(series) = self.history.metrics.get(&place) else { return missing(documents) };
+        let value = |samples: &Samples| {
+            let value = gauge(samples, millis, AGE, view)?.value;
+            milli(value).ok()
+        };
+        let values = series.iter().filter_map(|(pod, samples)| Some((pod, value(samples)?)));
+        let values: Vec<(&Option<Box<str>>, i64)> = values.collect();
+        if values.is_empty() {
+            return missing(documents);
+        }
+        match spec.source() {
+            MetricSource::External(_) => {
+                let value = |(_, value)| ExternalValue { labels: Labels::default(), value };
+                MetricAnswer::External(values.into_iter().map(value).collect())
+            }
+            MetricSource::Object(_) => {
+                MetricAnswer::Object(values.into_iter().map(|(_, value)| value).collect())
+            }
+            _ => {
+                let timestamp = Timestamp::from_millisecond(millis).unwrap_or(ZERO_TIME);
+                let window = SignedDuration::from_mins(1);
+                let of_pod = |(pod, value): (&Option<Box<str>>, i64)| {
+                    let pod = pod.clone().filter(|pod| pods.iter().any(|own| own.name == *pod))?;
+                    Some(PodValue { pod, value, timestamp, window })
+                };
+                MetricAnswer::Pods(values.into_iter().filter_map(of_pod).collect())
+            }
+        }
+    }
+}
+
+fn second(second: i64) -> Option<Timestamp> {
+    Timestamp::from_second(second).ok()
+}
+
+/// Returns a recorded request, in the unit that people write it in.
+fn amount(resource: &str, value: f64) -> Option<Amount> {
+    const MI: i64 = 1024 * 1024;
+    let milli = (value * 1e3).round();
+    let text = match (resource, milli as i64) {
+        _ if !(0.0..9e18).contains(&milli) => return None,
+        ("memory", milli) if milli % (1000 * MI) == 0 => format!("{}Mi", milli / 1000 / MI),
+        (_, milli) if milli % 1000 == 0 => (milli / 1000).to_string(),
+        (_, milli) => format!("{milli}m"),
+    };
+    Some(Quantity::parse(&text).ok()?.amount().clone())
+}
+
+fn phase(own: &PodHistory, millis: i64, is_later: bool) -> Phase {
+    if own.phases.is_empty() {
+        return Phase::Running;
+    }
+    let is_one = |sample: Option<(i64, f64)>| sample.is_some_and(|(_, value)| value == 1.0);
+    let of = |is_later: bool| {
+        let found = own.phases.iter().find(|(_, samples)| match is_later {
+            true => is_one(samples.next(millis)),
+            false => is_one(samples.last(millis)),
+        });
+        found.map(|(phase, _)| *phase)
+    };
+    let was_seen = own.phases.iter().any(|(_, samples)| samples.last(millis).is_some());
+    let goes_on = own.phases.iter().any(|(_, samples)| samples.next(millis).is_some());
+    match (was_seen, goes_on && is_later) {
+        (_, true) => of(true).unwrap_or_default(),
+        (true, false) => of(false).unwrap_or_default(),
+        // Created since the last scrape.
+        (false, false) => Phase::Pending,
+    }
+}
+
+/// Returns the Ready condition. When it last changed is recorded for ready pods, and by some versions for all.
+fn ready(own: &PodHistory, pod: &Pod, millis: i64, is_later: bool) -> Option<ReadyCondition> {
+    let start = pod.start_time?;
+    let is_ready = |(_, value): (i64, f64)| value == 1.0;
+    let changed = |time: i64| {
+        let (_, value) = own.ready_time.last(time)?;
+        Some(value as i64 * SECOND)
+    };
+    let condition = |is_ready: bool, since: Option<i64>| {
+        let since = since.and_then(|millis| Timestamp::from_millisecond(millis).ok());
+        let status = if is_ready { ConditionStatus::True } else { ConditionStatus::False };
+        Some(ReadyCondition { status, last_transition_time: since.unwrap_or(start) })
+    };
+    let (before, after) = (own.ready.last(millis), own.ready.next(millis));
+    let (before, after) = match own.ready.is_empty() {
+        // A time alone is recorded for pods that are ready.
+        true => {
+            let as_ready = |sample: Option<(i64, f64)>| sample.map(|(time, _)| (time, 1.0));
+            (as_ready(own.ready_time.last(millis)), as_ready(own.ready_time.next(millis)))
+        }
+        false => (before, after),
+    };
+    if before.is_none() && after.is_none() {
+        // Nothing is recorded of its readiness.
+        return condition(own.ready.is_empty() && own.ready_time.is_empty(), None);
+    }
+    if let Some(after) = after
+        && let Some(since) = changed(after.0)
+        && is_ready(after)
+    {
+        if since <= millis {
+            return condition(true, Some(since));
+        }
+        // It was not ready until then, unless it lost that in between.
+        let was = before.filter(|before| is_ready(*before));
+        return condition(was.is_some(), was.and_then(|before| changed(before.0)));
+    }
+    let own_change = |sample: (i64, f64)| {
+        let lost =
+            || own.ready.all().iter().rfind(|(time, value)| *time < sample.0 && *value == 1.0);
+        match is_ready(sample) {
+            true => changed(sample.0),
+            // Since some time after it was last seen ready.
+            false => {
+                lost().and_then(|(time, _)| own.ready.next(*time)).map(|(time, _)| time.min(millis))
+            }
+        }
+    };
+    let seen = if is_later { after.or(before) } else { before };
+    match seen {
+        Some(sample) => condition(is_ready(sample), own_change(sample)),
+        None => condition(false, None),
+    }
+}
+
+/// A value that was measured over a window.
+struct Measured {
+    value: f64,
+    end: i64,
+    window: i64,
+}
+
+/// Picks a value from those that a metrics API may have had at a time, which are in order. `may_lack` is
+/// whether it may have had none yet.
+fn pick(candidates: Vec<Measured>, millis: i64, may_lack: bool, view: View) -> Option<Measured> {
+    let until = |own: &Measured| own.end.min(millis);
+    let newest = candidates.iter().rev().find(|own| own.end <= millis);
+    let shown = match view.measured {
+        Side::Low if may_lack => return None,
+        Side::Low => candidates.first(),
+        Side::Likely => newest,
+        Side::High => candidates.last(),
+    }?;
+    let (end, window) = (until(shown), shown.window);
+    let values = candidates.iter().map(|own| own.value);
+    let value = match view.usage {
+        Side::Low => values.reduce(f64::min),
+        Side::Likely => Some(shown.value),
+        Side::High => values.reduce(f64::max),
+    }?;
+    Some(Measured { value, end, window })
+}
+
+/// Returns the rate of a counter, as between two samples of it.
+fn rate(samples: &Samples, millis: i64, view: View) -> Option<Measured> {
+    let pairs = samples.all().windows(2);
+    let rates = pairs.filter(|pair| pair[1].1 >= pair[0].1).map(|pair| {
+        let ((start, before), (end, after)) = (pair[0], pair[1]);
+        let value = (after - before) / ((end - start) as f64 / SECOND as f64);
+        Measured { value, end, window: end - start }
+    });
+    let mut is_old = false;
+    let mut candidates = Vec::new();
+    for own in rates {
+        is_old |= own.end <= millis - AGE;
+        if own.end > millis - AGE - WINDOW && own.end - own.window < millis {
+            candidates.push(own);
+        }
+    }
+    pick(candidates, millis, !is_old, view)
+}
+
+/// Returns the value of a gauge, no older than an age.
+fn gauge(samples: &Samples, millis: i64, age: i64, view: View) -> Option<Measured> {
+    let next = samples.next(millis);
+    let older = samples.last(millis - age);
+    // One that holds until a later sample was there in between.
+    let held = older.filter(|_| samples.last(millis) == older && next.is_some());
+    let recent = samples.all().iter().copied().filter(|(end, _)| {
+        (millis - age < *end && *end <= millis)
+            || next.is_some_and(|next| next.0 == *end && *end - millis <= GAP)
+    });
+    let measured = |(end, value)| Measured { value, end, window: WINDOW };
+    let candidates: Vec<Measured> = held.into_iter().chain(recent).map(measured).collect();
+    pick(candidates, millis, older.is_none(), view)
+}
+
+/// Returns what the resource metrics API said about a pod; nothing unless all of its containers were measured.
+fn usage(
+    name: &str,
+    own: &PodHistory,
+    pod: &Pod,
+    wanted: &[&str],
+    millis: i64,
+    view: View,
+) -> Option<PodMetrics> {
+    let mut containers = Vec::new();
+    let mut measured: Option<(i64, i64)> = None;
+    for container in pod.running(false) {
+        let history = own.containers.get(&container.name)?;
+        let mut usage = Vec::with_capacity(wanted.len());
+        for resource in wanted {
+            let found = match *resource {
+                "cpu" => rate(&history.cpu, millis, view),
+                "memory" => gauge(&history.memory, millis, AGE, view),
+                _ => None,
+            }?;
+            let earliest = measured.is_none_or(|(end, _)| found.end < end);
+            if earliest {
+                measured = Some((found.end, found.window));
+            }
+            usage.push((resource_name(resource), milli(found.value).ok()?));
+        }
+        containers.push(ContainerUsage { name: container.name.clone(), usage });
+    }
+    let (end, window) = measured?;
+    Some(PodMetrics {
+        name: name.into(),
+        namespace: pod.namespace.clone(),
+        labels: pod.labels.clone(),
+        timestamp: Timestamp::from_millisecond(end).ok()?,
+        window: SignedDuration::from_millis(window),
+        containers,
+    })
+}

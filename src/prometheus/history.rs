@@ -1,0 +1,251 @@
+//! The samples of a target's pods and of its HPA, as they were scraped: for a past pass, for which rates and sums
+//! over windows would blur what lies where. What several servers scraped of the same is one series.
+
+use std::collections::BTreeMap;
+
+use super::answer::{Answer, Series};
+use super::queries::{self, CONTROLLER_DESIRED, CPU, MEMORY, Sampled};
+use crate::snapshot::hpa::Hpa;
+use crate::snapshot::pod::{Phase, ResourceName, resource_name};
+
+/// Values by time in milliseconds since 1970, ascending.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Samples(Vec<(i64, f64)>);
+
+impl Samples {
+    /// Returns the last sample up to a time.
+    pub fn last(&self, millis: i64) -> Option<(i64, f64)> {
+        self.0[..self.place(millis)].last().copied()
+    }
+
+    /// Returns the first sample after a time.
+    pub fn next(&self, millis: i64) -> Option<(i64, f64)> {
+        self.0.get(self.place(millis)).copied()
+    }
+
+    /// Returns the last sample up to a time, or else the first one after it.
+    pub fn near(&self, millis: i64) -> Option<f64> {
+        self.last(millis).or_else(|| self.next(millis)).map(|(_, value)| value)
+    }
+
+    /// Returns all samples.
+    pub fn all(&self) -> &[(i64, f64)] {
+        &self.0
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn place(&self, millis: i64) -> usize {
+        self.0.partition_point(|(time, _)| *time <= millis)
+    }
+
+    /// Adds those of another server.
+    pub fn add(&mut self, points: &[(i64, f64)]) {
+        let is_later =
+            self.0.last().is_none_or(|last| points.first().is_none_or(|it| it.0 > last.0));
+        self.0.extend_from_slice(points);
+        if !is_later {
+            self.0.sort_by_key(|(time, _)| *time);
+            self.0.dedup_by_key(|(time, _)| *time);
+        }
+    }
+
+    /// Returns the median of the times between two samples, in milliseconds.
+    fn gap(&self) -> Option<i64> {
+        let mut gaps: Vec<i64> = self.0.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+        gaps.sort_unstable();
+        gaps.get(gaps.len() / 2).copied()
+    }
+}
+
+/// Everything that was scraped.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct History {
+    /// The pods of the target, by name.
+    pub pods: BTreeMap<Box<str>, PodHistory>,
+    /// The replicas that the target was asked for.
+    pub replicas: Samples,
+    /// The replicas that it had.
+    pub status_replicas: Samples,
+    /// The replicas that the HPA desired, as finely as they were scraped.
+    pub desired: Samples,
+    /// `minReplicas` of the HPA.
+    pub min: Samples,
+    /// `maxReplicas` of the HPA.
+    pub max: Samples,
+    /// The targets of its metrics, by name and type.
+    pub targets: BTreeMap<(String, String), Samples>,
+    /// When the HPA was created, in seconds since 1970.
+    pub created: Option<i64>,
+    /// The values of metrics that are not resources, by place in the spec; each with its pod, if it is of
+    /// one.
+    pub metrics: BTreeMap<usize, Vec<(Option<Box<str>>, Samples)>>,
+    /// When kube-state-metrics was scraped, as far as it is known.
+    pub scrapes: Samples,
+    /// The time between two scrapes of the usage, in milliseconds, if there were any.
+    pub scrape: Option<i64>,
+}
+
+/// What was scraped of a pod.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct PodHistory {
+    /// When it was there.
+    pub seen: Samples,
+    /// When it was created, in seconds since 1970.
+    pub created: Option<i64>,
+    /// When it was started.
+    pub started: Option<i64>,
+    /// When its deletion timestamp was seen.
+    pub deleted: Samples,
+    /// Whether it was in a phase.
+    pub phases: Vec<(Phase, Samples)>,
+    /// Whether it was ready.
+    pub ready: Samples,
+    /// When it became ready, or also when it ceased to be, depending on the version.
+    pub ready_time: Samples,
+    /// Its containers.
+    pub containers: BTreeMap<Box<str>, ContainerHistory>,
+}
+
+/// What was scraped of a container.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ContainerHistory {
+    /// Whether it is an init container, and if so, whether it keeps running.
+    pub init: Option<bool>,
+    /// The requests.
+    pub requests: Vec<(ResourceName, Samples)>,
+    /// CPU seconds used.
+    pub cpu: Samples,
+    /// Bytes used.
+    pub memory: Samples,
+}
+
+impl History {
+    /// Reads the answers about an HPA whose target has had these ReplicaSets.
+    pub fn read(hpa: &Hpa, replica_sets: &[String], answers: &[(Sampled, Answer)]) -> Self {
+        let mut history = Self::default();
+        let of = |kind| answers.iter().filter(move |(own, _)| *own == kind);
+        let all = |kind| of(kind).flat_map(|(_, answer)| &answer.series);
+        let target = &hpa.spec.scale_target_ref;
+        for series in all(Sampled::Pods).filter(|own| name(own) == "kube_pod_owner") {
+            let (kind, owner) = (label(series, "owner_kind"), label(series, "owner_name"));
+            if queries::owns(target, replica_sets, kind, owner) {
+                let pod = history.pods.entry(label(series, "pod").into()).or_default();
+                pod.seen.add(&series.points);
+            }
+            history.scrapes.add(&series.points);
+        }
+        for series in all(Sampled::Pods).chain(all(Sampled::Usage)) {
+            if let Some(pod) = history.pods.get_mut(label(series, "pod")) {
+                pod.add(series);
+            }
+        }
+        let replicas = queries::replicas(target);
+        for series in all(Sampled::Target) {
+            match name(series) {
+                own if replicas.is_some_and(|(spec, _)| spec == own) => {
+                    history.replicas.add(&series.points);
+                }
+                _ => history.status_replicas.add(&series.points),
+            }
+            history.scrapes.add(&series.points);
+        }
+        for series in all(Sampled::Hpa) {
+            history.add_hpa(series);
+        }
+        for series in all(Sampled::Controller) {
+            let exported = label(series, "exported_namespace");
+            let own = if exported.is_empty() { label(series, "namespace") } else { exported };
+            if own == hpa.namespace && name(series) == CONTROLLER_DESIRED {
+                history.desired.add(&series.points);
+            }
+        }
+        let containers = history.pods.values().flat_map(|pod| pod.containers.values());
+        let mut gaps: Vec<i64> =
+            containers.flat_map(|own| [own.cpu.gap(), own.memory.gap()]).flatten().collect();
+        gaps.sort_unstable();
+        history.scrape = gaps.get(gaps.len() / 2).copied();
+        history
+    }
+
+    fn add_hpa(&mut self, series: &Series) {
+        let own = name(series).strip_prefix("kube_horizontalpodautoscaler_").unwrap_or_default();
+        let samples = match own {
+            "created" => {
+                self.created = series.points.last().map(|(_, value)| *value as i64);
+                return;
+            }
+            "spec_min_replicas" => &mut self.min,
+            "spec_max_replicas" => &mut self.max,
+            "status_desired_replicas" => &mut self.desired,
+            "spec_target_metric" => {
+                let text = |of| label(series, of).to_owned();
+                let key = (text("metric_name"), text("metric_target_type"));
+                self.targets.entry(key).or_default()
+            }
+            _ => return,
+        };
+        samples.add(&series.points);
+    }
+}
+
+impl PodHistory {
+    fn add(&mut self, series: &Series) {
+        let Series { points, .. } = series;
+        let Some((_, last)) = points.last().copied() else { return };
+        let container = || label(series, "container").into();
+        match name(series) {
+            "kube_pod_created" => self.created = Some(last as i64),
+            "kube_pod_start_time" => self.started = Some(last as i64),
+            "kube_pod_deletion_timestamp" => self.deleted.add(points),
+            "kube_pod_status_ready" => self.ready.add(points),
+            "kube_pod_status_ready_time" => self.ready_time.add(points),
+            "kube_pod_status_phase" => {
+                let phase = match label(series, "phase") {
+                    "Pending" => Phase::Pending,
+                    "Failed" => Phase::Failed,
+                    _ => Phase::Running,
+                };
+                match self.phases.iter_mut().find(|(own, _)| *own == phase) {
+                    Some((_, samples)) => samples.add(points),
+                    None => self.phases.push((phase, Samples(points.clone()))),
+                }
+            }
+            "kube_pod_container_info" => drop(self.containers.entry(container()).or_default()),
+            "kube_pod_init_container_info" => {
+                let stays = label(series, "restart_policy") == "Always";
+                self.containers.entry(container()).or_default().init = Some(stays);
+            }
+            "kube_pod_container_resource_requests" => self.add_request(series),
+            "kube_pod_init_container_resource_requests" => {
+                let own = self.containers.entry(container()).or_default();
+                own.init.get_or_insert(false);
+                self.add_request(series);
+            }
+            CPU => self.containers.entry(container()).or_default().cpu.add(points),
+            MEMORY => self.containers.entry(container()).or_default().memory.add(points),
+            _ => {}
+        }
+    }
+
+    fn add_request(&mut self, series: &Series) {
+        let resource = resource_name(label(series, "resource"));
+        let container = label(series, "container").into();
+        let requests = &mut self.containers.entry(container).or_default().requests;
+        match requests.iter_mut().find(|(own, _)| *own == resource) {
+            Some((_, samples)) => samples.add(&series.points),
+            None => requests.push((resource, Samples(series.points.clone()))),
+        }
+    }
+}
+
+fn label<'s>(series: &'s Series, name: &str) -> &'s str {
+    series.labels.get(name).map_or("", String::as_str)
+}
+
+fn name(series: &Series) -> &str {
+    label(series, "__name__")
+}

@@ -1,0 +1,136 @@
+//! A past pass, as far as a history of samples shows it and the passes before. What lies between two samples is
+//! open, so most of this is bounds. Nothing here evaluates them.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::load::LoadQuery;
+
+/// The past of a pass, according to a history of samples.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Past {
+    /// Where the history was read, without credentials.
+    pub source: String,
+    /// The queries sent there.
+    pub queries: Vec<LoadQuery>,
+    /// The server's warnings, in its words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// When the HPA was read; the history lacks most of its spec.
+    pub read: Timestamp,
+    /// The seconds between two scrapes of the usage, if they could be measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scrape: Option<i64>,
+    /// What the history lacks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacks: Vec<PastPart>,
+    /// Fields of the HPA that were different then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changed: Vec<PastField>,
+    /// The replicas before the pass.
+    pub replicas: Bounds,
+    /// What the metrics asked for, if they asked for anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<Bounds>,
+    /// The passes before it that may matter, the oldest first.
+    pub passes: Vec<PastPass>,
+    /// The rescales before it that may matter, the oldest first.
+    pub rescales: Vec<PastRescale>,
+    /// The replicas that were recorded next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<RecordedReplicas>,
+}
+
+/// A number of replicas between two bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Bounds {
+    /// The lower bound.
+    pub at_least: i32,
+    /// The upper bound; the largest integer if unknown.
+    pub at_most: i32,
+}
+
+impl Bounds {
+    /// Nothing is known.
+    pub const UNKNOWN: Self = Self { at_least: 0, at_most: i32::MAX };
+
+    /// Returns the bounds of one number.
+    pub fn exactly(replicas: i32) -> Self {
+        Self { at_least: replicas, at_most: replicas }
+    }
+
+    /// Returns bounds that also contain a number.
+    #[must_use]
+    pub fn with(self, replicas: i32) -> Self {
+        Self { at_least: self.at_least.min(replicas), at_most: self.at_most.max(replicas) }
+    }
+}
+
+/// What a pass before the explained one recommended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PastPass {
+    /// Its time.
+    pub time: Timestamp,
+    /// The bounds of its recommendation.
+    pub recommended: Bounds,
+    /// The most likely recommendation; `None` if it may have made none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub likely: Option<i32>,
+}
+
+/// A rescale between two samples.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PastRescale {
+    /// The change in replicas, positive for an increase.
+    pub replicas: i32,
+    /// Its earliest time.
+    pub from: Timestamp,
+    /// Its latest time.
+    pub until: Timestamp,
+}
+
+/// A number of replicas that was recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedReplicas {
+    /// The replicas.
+    pub replicas: i32,
+    /// When they were first recorded.
+    pub time: Timestamp,
+}
+
+/// A field of the HPA that was different.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PastField {
+    /// The field.
+    pub field: String,
+    /// Its value then.
+    pub then: String,
+    /// Its value when the HPA was read.
+    pub now: String,
+}
+
+/// A part of a history that may be missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PastPart {
+    /// The replicas of the target.
+    Replicas,
+    /// `minReplicas` and `maxReplicas`.
+    Limits,
+    /// The phases of the pods.
+    Phases,
+    /// Whether pods were ready.
+    Readiness,
+    /// When pods were started.
+    StartTimes,
+    /// When pods became ready.
+    ReadyTimes,
+    /// The requests of the containers.
+    Requests,
+}

@@ -124,6 +124,7 @@ pub mod memory;
 mod numbers;
 pub mod outlook;
 pub mod pass;
+#[doc(hidden)]
 pub mod past;
 #[doc(hidden)]
 pub mod prometheus;

@@ -183,6 +183,7 @@ fn lacks(history: &History) -> Vec<PastPart> {
     let parts = [
         (PastPart::Replicas, !history.replicas.is_empty() || !history.desired.is_empty()),
         (PastPart::Limits, !history.min.is_empty() && !history.max.is_empty()),
+        (PastPart::Targets, !history.targets.is_empty()),
         (PastPart::Phases, has(&|pod| !pod.phases.is_empty())),
         (PastPart::Readiness, has(&|pod| !pod.ready.is_empty() || !pod.ready_time.is_empty())),
         (PastPart::StartTimes, has(&|pod| pod.started.is_some())),

@@ -52,6 +52,9 @@ struct Body<'a> {
     warnings: Option<Vec<String>>,
     #[serde(default)]
     infos: Option<Vec<String>>,
+    /// VictoriaMetrics says so when a part of its storage did not answer.
+    #[serde(default, rename = "isPartial")]
+    is_partial: bool,
     #[serde(default, borrow)]
     data: Option<Data<'a>>,
 }
@@ -102,7 +105,7 @@ impl<'de> Deserialize<'de> for Sample {
 /// The server says that something is wrong, or it is no such server.
 pub fn read(body: &[u8]) -> Result<Answer, Fault> {
     let odd = |e: serde_json::Error| Fault::Odd(e.to_string());
-    let Body { status, error_type, error, warnings, infos, data } =
+    let Body { status, error_type, error, warnings, infos, is_partial, data } =
         serde_json::from_slice(body).map_err(odd)?;
     if status == "error" {
         let (sort, text) = (error_type.unwrap_or_default(), error.unwrap_or_default());
@@ -129,7 +132,8 @@ pub fn read(body: &[u8]) -> Result<Answer, Fault> {
         let points = points.into_iter().filter(|(_, value)| value.is_finite()).collect();
         series.push(Series { labels, points });
     }
-    let warnings = warnings.into_iter().chain(infos).flatten().collect();
+    let partial = is_partial.then(|| "the answer is partial".to_owned());
+    let warnings = warnings.into_iter().chain(infos).flatten().chain(partial).collect();
     Ok(Answer { series, warnings })
 }
 

@@ -103,11 +103,14 @@ pub(super) fn of_past(past: &Past) -> Vec<BasisView> {
     let lacks = |part| lacks.contains(&part);
     let mut views = vec![BasisView::new("history", "samples of the pods and the HPA", source)];
     let mut add = |item, value: &str, source: &str| views.push(BasisView::new(item, value, source));
-    let spec = match lacks(PastPart::Limits) {
-        true => "all of it",
-        false => "all but limits and targets",
+    let recorded =
+        [(PastPart::Limits, "minReplicas and maxReplicas"), (PastPart::Targets, "the targets")];
+    let recorded = recorded.into_iter().filter(|(part, _)| !lacks(*part)).map(|(_, name)| name);
+    let spec = match &recorded.collect::<Vec<_>>()[..] {
+        [] => "all of it".to_owned(),
+        names => format!("all but {}", names.join(" and ")),
     };
-    add("spec", spec, &read);
+    add("spec", &spec, &read);
     add("controller", "did not restart in its history", "the history does not say");
     add(
         "passes",
@@ -148,7 +151,8 @@ pub(super) fn notes_of_past(past: &Past, now: Timestamp) -> Vec<String> {
     let Past { warnings, changed, recorded, lacks, .. } = past;
     let mut notes = Vec::new();
     if let Some(RecordedReplicas { replicas, time }) = recorded {
-        let after = duration(time.duration_since(now));
+        let after = SignedDuration::from_secs(time.duration_since(now).as_secs());
+        let after = duration(after);
         notes.push(format!(
             "recorded: {} at {}, {after} after this pass",
             words::count(usize::try_from(*replicas).unwrap_or_default(), "replica"),

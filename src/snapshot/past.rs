@@ -123,6 +123,8 @@ pub enum PastPart {
     Replicas,
     /// `minReplicas` and `maxReplicas`.
     Limits,
+    /// The targets of the metrics.
+    Targets,
     /// The phases of the pods.
     Phases,
     /// Whether pods were ready.

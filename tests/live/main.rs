@@ -18,6 +18,7 @@ mod metrics;
 mod model;
 mod named;
 mod names;
+mod past;
 mod predict;
 mod prometheus;
 mod roles;

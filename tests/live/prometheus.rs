@@ -21,9 +21,9 @@ use super::{NAME, Ran, directory, program, recorded, run};
 /// The history that a real Prometheus has in these tests.
 #[path = "../../examples/prometheus/main.rs"]
 #[allow(dead_code, reason = "nothing is written to a directory of the user's here")]
-mod history;
+pub(super) mod history;
 #[path = "../common/trajectories.rs"]
-mod trajectories;
+pub(super) mod trajectories;
 
 const STATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/state.yaml");
 const CANDIDATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/candidate.yaml");
@@ -35,7 +35,7 @@ const HOUR: [&str; 4] = ["--since", "2026-11-18T08:30:00Z", "--until", "2026-11-
 const QUERY: &str = "/api/v1/query";
 
 /// A file in the folder of the tests.
-fn file(name: &str, text: &str) -> String {
+pub(super) fn file(name: &str, text: &str) -> String {
     let path = directory().join(format!("prometheus-{}-{name}", std::process::id()));
     fs::write(&path, text).expect("a file");
     path.to_str().expect("a path in UTF-8").to_owned()
@@ -57,7 +57,7 @@ fn server(change: impl FnOnce(&mut Cluster)) -> Server {
 }
 
 /// The flags by which such a server is trusted and asked.
-fn trusting(server: &Server) -> Vec<String> {
+pub(super) fn trusting(server: &Server) -> Vec<String> {
     let authority = file(&format!("ca-{}.pem", server.address().port()), server.authority());
     let token = file("token", "secret-token-of-admin\n");
     ["--prometheus-ca", &authority, "--prometheus-header", &format!("Authorization=@{token}")]
@@ -408,7 +408,7 @@ fn a_service_that_may_not_or_cannot_be_reached() {
 }
 
 /// A Prometheus that runs until it is dropped.
-struct Real {
+pub(super) struct Real {
     server: Child,
     url: String,
     _work: tempfile::TempDir,
@@ -423,7 +423,7 @@ impl Drop for Real {
 
 impl Real {
     /// Starts one with a history. None where none is installed, which is said.
-    fn start(history: &history::History) -> Option<Self> {
+    pub(super) fn start(history: &history::History) -> Option<Self> {
         let is_there = |name| Command::new(name).arg("--version").output().is_ok();
         if !is_there("prometheus") || !is_there("promtool") {
             // Past the test's own output, which no one reads of a test that passes.
@@ -460,6 +460,11 @@ impl Real {
             std::thread::sleep(Duration::from_millis(100));
         }
         Some(real)
+    }
+
+    /// Its address.
+    pub(super) fn url(&self) -> &str {
+        &self.url
     }
 
     /// What a query gives over time, as promtool prints it: a value and its time in a line.

@@ -8,7 +8,6 @@ use super::{empty, once, without_pods};
 use crate::args::Named;
 use crate::error::Error;
 use crate::saved::objects::{ControllerState, Objects, UndecodedHpa};
-use crate::saved::remarks;
 use crate::snapshot::Listed;
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::memory::Memory;

@@ -1,0 +1,360 @@
+//! A past pass, explained from a history in Prometheus: that of recorded runs of a real controller
+//! (`tests/trajectories`), so that the decision is known.
+#![allow(clippy::print_stdout, reason = "the shares are printed")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{BufRead, BufReader, Write};
+use std::sync::LazyLock;
+
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use kubectl_hpa::snapshot::pod::{ConditionStatus, Phase};
+use percent_encoding::percent_decode_str;
+use serde_json::{Value, json};
+
+use super::api::http::Request;
+use super::api::{Answer, Fault, Server, When};
+use super::prometheus::history::History;
+use super::prometheus::trajectories::{self, NAMES, Pass};
+use super::prometheus::{Real, file, trusting};
+use super::{program, recorded, run};
+
+/// What Prometheus would have of a run, with a scrape at every so many moments, which are 5 s apart.
+fn history(name: &str, every: usize) -> History {
+    let mut history = History::default();
+    let mut used: BTreeMap<&str, f64> = BTreeMap::new();
+    let moments = trajectories::moments(name);
+    for (place, moment) in moments.iter().enumerate() {
+        let snapshot = &moment.snapshot;
+        let time = snapshot.now.as_second();
+        let is_scraped = place % every == 0;
+        let namespace = format!(r#"namespace="{name}""#);
+        let mut add = |series: String, value: f64| {
+            if is_scraped {
+                history.add(&series, time, value);
+            }
+        };
+        // The counters of containers that are measured for the first time begin a moment before.
+        let next = moments.get(place + 1).into_iter();
+        let next = next.flat_map(|next| &next.snapshot.pod_metrics);
+        for item in next.filter(|item| !used.contains_key(&*item.name)).collect::<Vec<_>>() {
+            used.insert(&item.name, 0.0);
+            let labels = format!(r#"{namespace},pod="{}",container="app""#, item.name);
+            add(format!("container_cpu_usage_seconds_total{{{labels}}}"), 0.0);
+        }
+        for item in &snapshot.pod_metrics {
+            let milli = item.containers[0].get("cpu").expect("a usage");
+            let used = used.entry(&item.name).or_default();
+            *used += milli as f64 / 1000.0 * 5.0;
+            let labels = format!(r#"{namespace},pod="{}",container="app""#, item.name);
+            add(format!("container_cpu_usage_seconds_total{{{labels}}}"), *used);
+        }
+        for pod in &snapshot.pods {
+            let set = &pod.owner.as_ref().expect("an owner").name;
+            let labels = format!(r#"{namespace},pod="{}""#, pod.name);
+            let owner = format!(r#"owner_kind="ReplicaSet",owner_name="{set}""#);
+            add(format!("kube_pod_owner{{{labels},{owner}}}"), 1.0);
+            let owner = r#"owner_kind="Deployment",owner_name="web""#;
+            add(format!(r#"kube_replicaset_owner{{{namespace},replicaset="{set}",{owner}}}"#), 1.0);
+            let second = |time: jiff::Timestamp| time.as_second() as f64;
+            if let Some(created) = pod.created {
+                add(format!("kube_pod_created{{{labels}}}"), second(created));
+            }
+            if let Some(started) = pod.start_time {
+                add(format!("kube_pod_start_time{{{labels}}}"), second(started));
+            }
+            for (phase, text) in [(Phase::Pending, "Pending"), (Phase::Running, "Running")] {
+                let value = f64::from(u8::from(pod.phase == phase));
+                add(format!(r#"kube_pod_status_phase{{{labels},phase="{text}"}}"#), value);
+            }
+            if let Some(ready) = pod.ready {
+                let is_ready = ready.status == ConditionStatus::True;
+                let value = f64::from(u8::from(is_ready));
+                add(format!(r#"kube_pod_status_ready{{{labels},condition="true"}}"#), value);
+                if is_ready {
+                    let since = second(ready.last_transition_time);
+                    add(format!("kube_pod_status_ready_time{{{labels}}}"), since);
+                }
+            }
+            if let Some(deleted) = pod.deletion_timestamp {
+                add(format!("kube_pod_deletion_timestamp{{{labels}}}"), second(deleted));
+            }
+            for container in &pod.containers {
+                let labels = format!(r#"{labels},container="{}""#, container.name);
+                add(format!("kube_pod_container_info{{{labels}}}"), 1.0);
+                for (resource, amount) in &container.requests.0 {
+                    let value = amount.milli_value() as f64 / 1000.0;
+                    let labels = format!(r#"{labels},resource="{resource}""#);
+                    add(format!("kube_pod_container_resource_requests{{{labels}}}"), value);
+                }
+            }
+        }
+        let scale = snapshot.scale.as_ref().expect("a scale");
+        let deployment = format!(r#"{namespace},deployment="web""#);
+        let (spec, status) = (scale.spec_replicas, scale.status_replicas);
+        add(format!("kube_deployment_spec_replicas{{{deployment}}}"), spec.into());
+        add(format!("kube_deployment_status_replicas{{{deployment}}}"), status.into());
+        let hpa = format!(r#"{namespace},horizontalpodautoscaler="web""#);
+        let of_hpa = |name: &str| format!("kube_horizontalpodautoscaler_{name}{{{hpa}}}");
+        let own = &snapshot.hpa;
+        let created = own.written.created.expect("a time").as_second() as f64;
+        add(of_hpa("created"), created);
+        add(of_hpa("spec_min_replicas"), own.spec.min_replicas.unwrap_or(1).into());
+        add(of_hpa("spec_max_replicas"), own.spec.max_replicas.into());
+        add(of_hpa("status_desired_replicas"), own.status.desired_replicas.into());
+        for answer in &snapshot.metrics {
+            if let kubectl_hpa::snapshot::MetricAnswer::External(values) = answer {
+                let total: i64 = values.iter().map(|value| value.value).sum();
+                add(format!("queue_depth{{{namespace}}}"), total as f64 / 1000.0);
+            }
+        }
+    }
+    history
+}
+
+/// Explains a pass of a run.
+fn explain(name: &str, source: &[&str], more: &[&str]) -> Value {
+    let mut command = program();
+    command.args(["explain", "web", "-n", name, "-o", "json"]).args(source).args(more);
+    run(&mut command).answer()
+}
+
+/// What is asked of a server that has the history of a run.
+fn asking<'a>(name: &str, state: &'a str, url: &'a str, at: &'a str) -> Vec<&'a str> {
+    let mut flags = vec!["-f", state, "--at", at, "--prometheus", url];
+    if name == "queue" {
+        flags.extend(["--query", "queue_depth=sum(queue_depth{namespace=\"queue\"})"]);
+    }
+    flags
+}
+
+/// The last state of a run, whose HPA is that of all passes before.
+fn state(name: &str) -> String {
+    let last = trajectories::moments(name).last().expect("a moment");
+    let state = kubectl_hpa::saved::save::to_json(&[last], &[]).expect("a state");
+    file(&format!("{name}.json"), &state)
+}
+
+fn range(answer: &Value) -> (i32, i32) {
+    let of = |end: &str| answer["range"][end].as_i64().and_then(|it| i32::try_from(it).ok());
+    (of("min").expect("a number"), of("max").expect("a number"))
+}
+
+/// Ten passes of all sorts, and the range that a history with a scrape every 15 s leads to.
+const MOMENTS: [(&str, &str, &str, (i32, i32)); 10] = [
+    ("the first one, with pods that start", "plain", "07:14:25", (1, 8)),
+    ("scaled up", "plain", "07:15:40", (7, 20)),
+    ("held by an older recommendation", "plain", "07:20:55", (20, 20)),
+    ("scaling up held by an older recommendation", "behave", "07:16:10", (3, 8)),
+    ("scaled up by a rate limit", "behave", "07:21:56", (14, 17)),
+    ("scaled down", "behave", "07:25:26", (18, 20)),
+    ("held for the window of behavior", "behave", "07:28:26", (24, 24)),
+    ("steady, with an external metric", "queue", "07:20:41", (5, 5)),
+    ("scaled down after the window", "queue", "07:29:43", (8, 13)),
+    ("scaling down disabled", "nodown", "07:25:26", (12, 12)),
+];
+
+/// The pass that the controller logged.
+fn pass(name: &str, time: &str) -> Pass {
+    let mut passes = trajectories::passes(name).into_iter();
+    passes.find(|pass| pass.time.to_string().contains(time)).expect("a pass")
+}
+
+/// Explains the ten passes by the history of each run.
+fn ten(mut asked: impl FnMut(&str, &str, &str) -> Value) {
+    let (mut exact, mut widths) = (0, Vec::new());
+    for (what, name, time, want) in MOMENTS {
+        let pass = pass(name, time);
+        let answer = asked(name, &state(name), &pass.time.to_string());
+        let (min, max) = range(&answer);
+        assert_eq!((min, max), want, "{what}: {name} {pass:?}");
+        assert!((min..=max).contains(&pass.to), "{what}: {name} {pass:?}: {min} to {max}");
+        let certainty = if min == max { "certain" } else { "bounded" };
+        assert_eq!(answer["certainty"], certainty, "{what}");
+        exact += u32::from(min == max);
+        widths.extend((min != max).then_some(max - min));
+    }
+    println!("{exact} of 10 are exact; the others are in ranges of {widths:?} replicas");
+}
+
+#[test]
+fn ten_recorded_decisions_are_in_their_ranges_and_again_offline() {
+    let mut cluster = recorded();
+    cluster.fault(When::on("/api/v1/query"), Fault::Computed(as_recorded));
+    let server = Server::start(cluster);
+    let trusting = trusting(&server);
+    let trusting: Vec<&str> = trusting.iter().map(String::as_str).collect();
+    ten(|name, state, at| {
+        let url = server.url();
+        let saved = file("past.json", "");
+        let flags = [&trusting[..], &["--save", &saved]].concat();
+        let live = explain(name, &asking(name, state, &url, at), &flags);
+        assert_eq!(explain(name, &["-f", &saved], &[]), live, "{name} {at}");
+        live
+    });
+}
+
+#[test]
+fn a_real_prometheus_leads_to_the_same_ranges() {
+    let start = |name| Some((name, Real::start(&history(name, 3))?));
+    let Some(servers) = NAMES.map(start).into_iter().collect::<Option<BTreeMap<_, _>>>() else {
+        return;
+    };
+    if std::env::var_os("RECORD").is_some() {
+        return record(&servers);
+    }
+    ten(|name, state, at| explain(name, &asking(name, state, servers[name].url(), at), &[]));
+}
+
+#[test]
+fn what_the_server_warns_of_and_what_the_history_lacks_is_said() {
+    /// An answer without the times at which pods were started, and with warnings.
+    fn partial(request: &Request) -> Answer {
+        let mut answer = as_recorded(request);
+        let Ok(mut body) = serde_json::from_slice::<Value>(&answer.body) else { return answer };
+        body["warnings"] = json!(["1 of 3 stores did not answer"]);
+        body["isPartial"] = json!(true);
+        if let Some(series) = body["data"]["result"].as_array_mut() {
+            series.retain(|own| own["metric"]["__name__"] != "kube_pod_start_time");
+        }
+        answer.body = body.to_string().into_bytes();
+        answer
+    }
+    let mut cluster = recorded();
+    cluster.fault(When::on("/api/v1/query"), Fault::Computed(partial));
+    let server = Server::start(cluster);
+    let trusting = trusting(&server);
+    let trusting: Vec<&str> = trusting.iter().map(String::as_str).collect();
+    let (_, name, time, _) = MOMENTS[2];
+    let (state, at) = (state(name), pass(name, time).time.to_string());
+    let url = server.url();
+    let answer = explain(name, &asking(name, &state, &url, &at), &trusting);
+    let notes = super::notes(&answer);
+    assert!(notes.contains("Prometheus warns: 1 of 3 stores did not answer"), "{notes}");
+    assert!(notes.contains("the answer is partial"), "{notes}");
+    assert!(notes.contains("the history lacks parts of this pass"), "{notes}");
+    let basis = answer["basis"].as_array().expect("a list");
+    assert!(basis.iter().any(|own| own["item"] == "start times"), "{basis:#?}");
+}
+
+#[test]
+fn a_moment_that_the_history_has_nothing_of_is_an_error() {
+    let mut cluster = recorded();
+    let empty = r#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#;
+    cluster.fault(When::on("/api/v1/query"), Fault::Answer(Answer::json(200, empty.to_owned())));
+    let server = Server::start(cluster);
+    let trusting = trusting(&server);
+    let (state, url) = (state("plain"), server.url());
+    let explain = |more: &[&str]| {
+        let mut command = program();
+        command.args(["explain", "web", "-n", "plain", "-f", &state]).args(more);
+        run(&mut command)
+    };
+    let at = ["--at", "2026-11-21T07:20:00Z", "--prometheus", &url];
+    let asked: Vec<&str> = at.into_iter().chain(trusting.iter().map(String::as_str)).collect();
+    explain(&asked).fails(1, &["Prometheus has no samples of Deployment/web and its pods at"]);
+    for (flags, part) in [
+        (&["--at", "1h"][..], "--prometheus"),
+        (&["--prometheus", &url], "--prometheus requires --at"),
+        (&["--at", "2027-01-01T00:00:00Z", "--prometheus", &url], "is later than"),
+        (&["--at", "yesterday", "--prometheus", &url], "neither a time"),
+        (&["--at", "1h", "--prometheus", &url, "--now", "2026-11-21T07:20:00Z"], "--now"),
+        (&["--at", "1h", "--prometheus", &url, "--query", "cpu=x"], "--at reads the record"),
+        (&["--at", "1h", "--prometheus", &url, "--query", "rps=x"], "the HPA has no metric rps"),
+    ] {
+        explain(flags).fails(2, &[part]);
+    }
+}
+
+/// Writes down what the real ones answer.
+fn record(servers: &BTreeMap<&str, Real>) {
+    let mut lines = BTreeSet::new();
+    for (_, name, time, _) in MOMENTS {
+        let (state, at) = (state(name), pass(name, time).time.to_string());
+        let url = servers[name].url();
+        let mut command = program();
+        let flags = asking(name, &state, url, &at);
+        let ran = run(command.args(["explain", "web", "-n", name, "-v", "8"]).args(flags));
+        for asked in ran.stderr.lines().filter_map(|line| line.split_once("GET http")) {
+            let asked = asked.1.split_whitespace().next().expect("an address");
+            let asked = format!("http{asked}");
+            let answer = std::process::Command::new("curl").args(["-s", &asked]).output();
+            let answer: Value =
+                serde_json::from_slice(&answer.expect("curl").stdout).expect("JSON");
+            let (path, query) = asked.split_once('?').expect("parameters");
+            let path = path.rsplit('/').next().expect("a path");
+            let query = query.split('&').map(|pair| {
+                let (name, value) = pair.split_once('=').expect("a value");
+                let value = percent_decode_str(value).decode_utf8().expect("UTF-8");
+                (name.to_owned(), value.into_owned())
+            });
+            let query: BTreeMap<String, String> = query.collect();
+            lines.insert(json!({"path": path, "query": query, "answer": answer}).to_string());
+        }
+    }
+    let path = format!("{}/{RECORDED}", env!("CARGO_MANIFEST_DIR"));
+    let file = std::fs::File::create(path).expect("a file");
+    let mut file = GzEncoder::new(file, Compression::best());
+    for line in lines {
+        writeln!(file, "{line}").expect("a line");
+    }
+    file.finish().expect("a file");
+}
+
+/// What real ones answered.
+const RECORDED: &str = "tests/wire/prometheus-2.42-past.jsonl.gz";
+
+fn as_recorded(request: &Request) -> Answer {
+    type Key = (String, BTreeMap<String, String>);
+    static ALL: LazyLock<BTreeMap<Key, String>> = LazyLock::new(|| {
+        let path = format!("{}/{RECORDED}", env!("CARGO_MANIFEST_DIR"));
+        let lines = BufReader::new(GzDecoder::new(std::fs::File::open(path).expect("a file")));
+        let entry = |line: std::io::Result<String>| {
+            let mut line: Value = serde_json::from_str(&line.expect("a line")).expect("JSON");
+            let query = serde_json::from_value(line["query"].take()).expect("parameters");
+            ((line["path"].as_str().expect("a path").to_owned(), query), line["answer"].to_string())
+        };
+        lines.lines().map(entry).collect()
+    });
+    let path = request.path.rsplit('/').next().unwrap_or_default().to_owned();
+    match ALL.get(&(path, request.query.iter().cloned().collect())) {
+        Some(answer) => Answer::json(200, answer.clone()),
+        None => Answer::text(500, &format!("not recorded: {:?}", request.query)),
+    }
+}
+
+#[test]
+#[ignore = "every pass: cargo test --release --test live past -- --ignored --nocapture"]
+fn every_pass_of_every_run() {
+    for every in [1, 3, 6] {
+        let (mut outside, mut all) = (0, 0);
+        for name in NAMES {
+            let Some(real) = Real::start(&history(name, every)) else { return };
+            let state = state(name);
+            let (mut exact, mut contained, mut likely, mut width, mut count) = (0, 0, 0, 0, 0);
+            let last = trajectories::moments(name).last().expect("a moment").snapshot.now;
+            for pass in trajectories::passes(name).into_iter().filter(|pass| pass.time < last) {
+                let at = pass.time.to_string();
+                let answer = explain(name, &asking(name, &state, real.url(), &at), &[]);
+                let (min, max) = range(&answer);
+                let after = answer["outcome"]["scaleTo"].as_i64().unwrap_or(pass.from.into());
+                count += 1;
+                exact += u32::from((min, max) == (pass.to, pass.to));
+                contained += u32::from((min..=max).contains(&pass.to));
+                likely += u32::from(after == i64::from(pass.to));
+                width += max - min;
+            }
+            println!(
+                "{name}, every {} s: {exact} exact and {contained} in their ranges of {count}, \
+                 {likely} as most likely, {:.1} replicas wide",
+                every * 5,
+                f64::from(width) / f64::from(count)
+            );
+            outside += count - contained;
+            all += count;
+        }
+        // A load that jumps between two scrapes is smaller in their mean.
+        assert!(outside * 100 <= all, "{outside} of {all} outside");
+    }
+}

@@ -1,6 +1,8 @@
 //! `explain` for several HPAs: those that are named, or every one of a namespace, or of all of them,
 //! each with its own pass, in a line. What cannot be had for one is reported with the answers for the others.
 
+use std::cell::RefCell;
+
 use jiff::Timestamp;
 
 use super::fail_on::{FOUND, FindingsWatch};
@@ -18,13 +20,14 @@ use crate::pass::Pass;
 use crate::render::markdown::rows;
 use crate::render::{page, structured};
 use crate::report::Explanation;
-use crate::report::list::{ExplanationList, overview};
+use crate::report::list::{ExplanationList, one_by_one, overview};
 use crate::saved::assemble::assemble_all;
 use crate::saved::file;
 use crate::saved::objects::Objects;
 use crate::saved::save::Saved;
 use crate::snapshot::Listed;
 use crate::snapshot::input::{Input, Options};
+use crate::snapshot::right::MissingRight;
 use crate::snapshot::selection::Selection;
 
 /// A list as it is asked for.
@@ -76,7 +79,7 @@ impl<'a> List<'a> {
         let Self { options, selection, .. } = self;
         let clock = Timestamp::now();
         let inputs = assemble_all(objects, options, namespace.as_deref(), selection, clock)?;
-        self.explain(Inputs { inputs, namespace }, Vec::new(), terminal)
+        self.explain(Inputs { inputs, namespace, refused: Vec::new() }, Vec::new(), terminal)
     }
 
     /// Asks a cluster.
@@ -88,10 +91,18 @@ impl<'a> List<'a> {
         observed::check(&self.options)?;
         let namespace = (!self.args.all_namespaces).then(|| session.namespace().to_owned());
         let progress = Progress::default();
-        let fetched = fetch_all(session, namespace.as_deref(), &self.selection, &progress);
-        let observed = shown(fetched, || reading(&progress), terminal).await?;
-        let input = |it: Listed<_>| it.and_then(|it| observed::input(it, &self.options));
-        Ok(Inputs { inputs: observed.into_iter().map(input).collect(), namespace })
+        let inputs = RefCell::new(Vec::new());
+        let keep = |place, it: Listed<_>| {
+            let input = it.and_then(|it| observed::input(it, &self.options));
+            inputs.borrow_mut().push((place, input));
+        };
+        let selection = &self.selection;
+        let fetched = fetch_all(session, namespace.as_deref(), selection, &progress, &keep);
+        let refused = shown(fetched, || reading(&progress), terminal).await?;
+        let mut inputs = inputs.into_inner();
+        inputs.sort_by_key(|(place, _)| *place);
+        let inputs = inputs.into_iter().map(|(_, input)| input).collect();
+        Ok(Inputs { inputs, namespace, refused })
     }
 
     /// Explains what was read.
@@ -102,7 +113,8 @@ impl<'a> List<'a> {
         terminal: &Terminal,
     ) -> Result<Answer, Error> {
         let Self { args, watch, .. } = self;
-        let Inputs { inputs, namespace } = inputs;
+        let Inputs { inputs, namespace, refused } = inputs;
+        messages.extend(one_by_one(&refused));
         let run = |mut input: Input| {
             remember(&args.memory, &mut input)?;
             Ok(Pass::run(input))
@@ -165,6 +177,8 @@ impl<'a> List<'a> {
 pub(super) struct Inputs {
     inputs: Vec<Listed<Input>>,
     namespace: Option<String>,
+    /// The rights that lists lacked.
+    refused: Vec<MissingRight>,
 }
 
 /// Writes everything that was used. What could not be explained is not in it, and the messages say

@@ -57,8 +57,8 @@ pub(super) async fn shown<T>(
 pub(super) fn reading(progress: &Progress) -> String {
     match progress.hpas() {
         None => "listing the HPAs".to_owned(),
-        Some(1) => format!("reading 1 HPA: {}%", progress.percent()),
-        Some(hpas) => format!("reading {hpas} HPAs: {}%", progress.percent()),
+        Some((done, 1)) => format!("reading 1 HPA: {done} done"),
+        Some((done, hpas)) => format!("reading {hpas} HPAs: {done} done"),
     }
 }
 

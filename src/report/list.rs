@@ -15,6 +15,7 @@ use crate::findings::Severity;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
 use crate::saved::objects::OWN_API_VERSION;
+use crate::snapshot::right::MissingRight;
 use crate::snapshot::{Listed, ScaleError};
 
 /// The passes of several HPAs, by namespace and name. Serializes as the published object.
@@ -50,6 +51,18 @@ impl Serialize for ExplanationList<'_> {
         list.serialize_field("errors", &errors)?;
         list.end()
     }
+}
+
+/// Says that more was asked for each HPA than would have been with the rights that lists lacked.
+pub fn one_by_one(refused: &[MissingRight]) -> Option<String> {
+    let first = refused.first()?;
+    let more = match refused.len() - 1 {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    Some(format!(
+        "Warning: targets were requested one by one, which takes longer: {first}{more} (see -v 1)"
+    ))
 }
 
 /// The text of an empty cell.

@@ -35,7 +35,7 @@ use crate::snapshot::memory::Memory;
 use crate::snapshot::note::{Note, OtherHpaIgnored};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
-use crate::snapshot::surroundings::{ScaledObject, Surroundings, paused};
+use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload, paused};
 use crate::snapshot::{OtherHpa, Scale, ScaleError, Snapshot};
 use crate::version::Version;
 
@@ -216,15 +216,39 @@ pub(crate) fn surroundings(
 pub fn scale_of(hpa: &Hpa, target: &str) -> Result<Result<Scale, ScaleError>, Error> {
     let mut objects = Objects::default();
     file::read_text(target, "the answer", &mut objects)?;
-    let Objects { scales, workloads, .. } = &objects;
-    let default_namespace = &hpa.namespace;
-    let target =
-        ScaleLookup { scales, workloads, default_namespace, errors: &[], is_complete: true };
-    if !target.has_workload(hpa) {
-        let kind = &hpa.spec.scale_target_ref.kind;
-        return Err(Error::failed(format!("the answer is not the {kind}")));
+    let kind = &hpa.spec.scale_target_ref.kind;
+    let workload = objects.workloads.first().filter(|it| scales(it, hpa));
+    let not_it = || Error::failed(format!("the answer is not the {kind}"));
+    scale_in(hpa, Some(workload.ok_or_else(not_it)?))
+}
+
+/// Whether an HPA scales a workload of its namespace.
+fn scales(workload: &Workload, hpa: &Hpa) -> bool {
+    lookup(hpa, std::slice::from_ref(workload)).has_workload(hpa)
+}
+
+/// Returns the same from the target if a cluster has it.
+///
+/// # Errors
+///
+/// Its selector is not one.
+pub fn scale_in(
+    hpa: &Hpa,
+    target: Option<&Workload>,
+) -> Result<Result<Scale, ScaleError>, Error> {
+    let workloads = target.map_or(&[][..], std::slice::from_ref);
+    let mut scale = lookup(hpa, workloads).scale(hpa)?;
+    // A server omits the status of a target that its controller has not seen yet.
+    if let (Ok(scale), Some(Workload { status: None, .. })) = (&mut scale, target) {
+        scale.status_replicas = 0;
     }
-    target.scale(hpa)
+    Ok(scale)
+}
+
+/// Looks for the target of an HPA among the workloads of a cluster.
+fn lookup<'o>(hpa: &'o Hpa, workloads: &'o [Workload]) -> ScaleLookup<'o> {
+    let default_namespace = &hpa.namespace;
+    ScaleLookup { scales: &[], workloads, default_namespace, errors: &[], is_complete: true }
 }
 
 /// Checks that no two objects of a kind have the same name: no API server has both, so one of

@@ -10,7 +10,7 @@ use crate::apimachinery::json::duplicate;
 
 /// Labels by key, sorted.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Labels(Box<[(Box<str>, Box<str>)]>);
+pub struct Labels(pub(super) Box<[(Box<str>, Box<str>)]>);
 
 impl Labels {
     /// The value of the label `key`.

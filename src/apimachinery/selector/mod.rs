@@ -4,6 +4,7 @@
 
 mod label_selector;
 mod labels;
+mod many;
 mod parse;
 mod validate;
 
@@ -11,6 +12,7 @@ use std::fmt;
 
 pub use label_selector::{LabelSelector, LabelSelectorRequirement};
 pub use labels::Labels;
+pub use many::Selectors;
 
 /// Why a text or a [`LabelSelector`] is not a selector, in upstream's words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

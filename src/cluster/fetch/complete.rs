@@ -7,7 +7,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::timeout;
 
 use super::surroundings::{SurroundingAnswers, Wish};
-use super::{Fetch, GRACE};
+use super::{Discovered, Fetch, GRACE};
 use crate::cluster::{Failure, Session};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::pod::{Meta, Pod};
@@ -25,9 +25,9 @@ pub async fn namespaces(session: &Session) -> Result<Vec<String>, Failure> {
     struct Namespace {
         metadata: Meta<'static>,
     }
-    let asked = Fetch { session, namespace: session.namespace() };
+    let asked = Fetch::new(session, session.namespace());
     let (list, _): (Vec<Box<RawValue>>, _) =
-        asked.pages("/api/v1/namespaces", "", "NamespaceList").await?;
+        asked.pages("/api/v1/namespaces", "NamespaceList").await?;
     let name = |object: Box<RawValue>| {
         let namespace: Namespace = serde_json::from_str(object.get()).ok()?;
         Some(namespace.metadata.name.into())
@@ -41,26 +41,26 @@ pub async fn namespaces(session: &Session) -> Result<Vec<String>, Failure> {
 ///
 /// They cannot be listed.
 pub async fn hpas(session: &Session) -> Result<Vec<Hpa>, Failure> {
-    let asked = Fetch { session, namespace: session.namespace() };
+    let asked = Fetch::new(session, session.namespace());
     let (items, _) = asked.items(Some(session.namespace()), &Selection::default()).await?;
     Ok(items.into_iter().filter_map(|item| item.hpa.ok()).collect())
 }
 
 /// Returns one HPA of the session's namespace, if it can be read.
 pub async fn hpa(session: &Session, name: &str) -> Option<Hpa> {
-    let asked = Fetch { session, namespace: session.namespace() };
+    let asked = Fetch::new(session, session.namespace());
     asked.hpa(name).await.ok().map(|(hpa, ..)| hpa)
 }
 
 /// Returns the pods of an HPA's target, if they can be read.
 pub async fn pods(session: &Session, name: &str) -> Option<Vec<Shared<Pod>>> {
-    let asked = Fetch { session, namespace: session.namespace() };
-    asked.needed(name, &[], unbounded_channel().0).await.ok().map(|needed| needed.pods)
+    let asked = Fetch::new(session, session.namespace());
+    asked.needed(name, &[], &Discovered::default(), unbounded_channel().0).await.ok().map(|needed| needed.pods)
 }
 
 /// Explains why the session's namespace has no HPA for a target of this name, if KEDA has removed it.
 pub async fn paused_for(session: &Session, target: &str) -> Option<String> {
-    let asked = Fetch { session, namespace: session.namespace() };
+    let asked = Fetch::new(session, session.namespace());
     let surroundings = SurroundingAnswers::default();
     let wish = Wish::scaled_objects(asked.namespace);
     // The error omits what has not arrived by then.

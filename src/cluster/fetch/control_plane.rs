@@ -54,6 +54,17 @@ struct Held {
 }
 
 impl ControllerAnswers {
+    /// Whether the events are refused.
+    pub(super) fn refuses_events(&self) -> bool {
+        let events = self.events.borrow();
+        events.as_ref().is_some_and(|it| it.as_ref().is_err_and(Failure::is_forbidden))
+    }
+
+    /// Leaves the events to others, who ask for them elsewhere.
+    pub(super) fn leave_events(&self) {
+        *self.events.borrow_mut() = Some(Ok(Vec::new()));
+    }
+
     /// Returns what has arrived, and why the rest is unknown.
     pub(super) fn take(
         &self,
@@ -105,7 +116,7 @@ fn unshown(failure: Option<Failure>, session: &Session) -> Unshown {
 ///
 /// The events cannot be read.
 pub async fn scaled(session: &Session, hpa: &Hpa) -> Result<Vec<Event>, Cause> {
-    let asked = Fetch { session, namespace: &hpa.namespace };
+    let asked = Fetch::new(session, &hpa.namespace);
     let fields = format!(
         "involvedObject.kind={DEPLOYMENT},involvedObject.name={},reason={SCALED}",
         hpa.spec.scale_target_ref.name
@@ -138,7 +149,7 @@ impl Fetch<'_> {
         join!(events, lease, pods);
     }
 
-    async fn events(
+    pub(super) async fn events(
         &self,
         namespace: Option<&str>,
         name: Option<&str>,

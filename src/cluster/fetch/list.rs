@@ -1,37 +1,45 @@
-//! Several HPAs at once: one list of them, the scales of their targets, and then what each pass
-//! needs, a few HPAs at a time. What all of them need is requested once. If something cannot be read for
-//! one HPA, the others still get their answers.
+//! Several HPAs at once: one list of them, and then, a few namespaces at a time, what the passes of a
+//! namespace need, listed for all of them where that takes fewer requests. If something cannot be read for
+//! one HPA, the others still get their answers. Earlier states of the HPAs are not asked for.
 
 use std::cell::{Cell, RefCell};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use futures_util::{StreamExt, stream};
+use futures_util::future::Shared;
+use futures_util::{FutureExt, StreamExt, stream};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::join;
+use tokio::sync::OnceCell;
 use tokio::sync::mpsc::unbounded_channel;
+use tokio::time::timeout;
 
 use super::super::{Failure, Session};
-use super::control_plane::ControllerAnswers;
+use super::control_plane::{ControllerAnswers, come};
+use super::lists::Lists;
 use super::metrics::{Miss, custom_version};
 use super::optional::{ServerVersion, other, unserved, version_of};
 use super::right::denied;
 use super::scale::Found;
-use super::surroundings::{SurroundingAnswers, Wish, Wishes, has_replica_sets};
-use super::{Fetch, Needs, clock, graceful, without_pods};
+use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish, Wishes};
+use super::{Fetch, GRACE, Needs, clock, graceful, without_pods};
+use crate::apimachinery::selector::Selectors;
 use crate::apiserver::convert::HpaObject;
 use crate::args::Named;
 use crate::cluster::fetch::discovery::{Discovery, segment};
 use crate::cluster::observed::{Now, Observed};
 use crate::error::Error;
-use crate::snapshot::Listed;
+use crate::snapshot::control_plane::ControlPlane;
+use crate::snapshot::evidence::{Event, Evidence};
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::note::{Note, OtherHpaIgnored};
+use crate::snapshot::note::{Note, OtherHpaIgnored, Unlearnt};
 use crate::snapshot::pod::Meta;
+use crate::snapshot::right::MissingRight;
 use crate::snapshot::selection::Selection;
+use crate::snapshot::{Listed, OtherHpa, Scale};
 
-/// How many HPAs are processed concurrently.
+/// How many namespaces are processed concurrently, and how many HPAs of each.
 const AT_ONCE: usize = 4;
 
 /// The progress of a list.
@@ -39,23 +47,12 @@ const AT_ONCE: usize = 4;
 pub struct Progress {
     hpas: Cell<usize>,
     done: Cell<usize>,
-    steps: Cell<usize>,
 }
 
 impl Progress {
-    /// Returns the number of HPAs to fetch; `None` until their list arrives.
-    pub fn hpas(&self) -> Option<usize> {
-        Some(self.hpas.get()).filter(|hpas| *hpas > 0)
-    }
-
-    /// Returns the progress in percent.
-    pub fn percent(&self) -> usize {
-        100 * self.done.get() / self.steps.get().max(1)
-    }
-
-    fn begin(&self, hpas: usize, steps: usize) {
-        self.hpas.set(hpas);
-        self.steps.set(steps);
+    /// Returns how many HPAs have their answers, and how many there are; `None` until their list arrives.
+    pub fn hpas(&self) -> Option<(usize, usize)> {
+        Some((self.done.get(), self.hpas.get())).filter(|(_, hpas)| *hpas > 0)
     }
 
     fn step(&self) {
@@ -63,8 +60,12 @@ impl Progress {
     }
 }
 
-/// Fetches the selected HPAs of one or all namespaces, and everything that their passes need, ordered
-/// by namespace and name, followed by an error for each name that matches none of them.
+/// Takes the answers as they come, each with its place in the list.
+pub type Answers<'s> = dyn Fn(usize, Listed<Observed>) + 's;
+
+/// Fetches the selected HPAs of one or all namespaces, and everything that their passes need. Their places
+/// are those by namespace and name, followed by an error for each name that matches none of them. Returns
+/// the rights that lists lacked, so that more was asked HPA by HPA.
 ///
 /// # Errors
 ///
@@ -74,48 +75,78 @@ pub async fn fetch_all(
     namespace: Option<&str>,
     selection: &Selection,
     progress: &Progress,
-) -> Result<Vec<Listed<Observed>>, Error> {
-    let asked = Fetch { session, namespace: session.namespace() };
-    let version: RefCell<Option<Result<ServerVersion, Failure>>> = RefCell::default();
-    let ask_version = async {
-        let answer = asked.version().await;
-        *version.borrow_mut() = Some(answer);
-    };
-    let controller = ControllerAnswers::default();
-    let surroundings = SurroundingAnswers::default();
-    let (wishes, wished) = unbounded_channel();
+    answers: &Answers<'_>,
+) -> Result<Vec<MissingRight>, Error> {
+    let asked = Fetch::new(session, session.namespace());
+    let about = AboutAll::default();
     let more = async {
-        let controller = asked.controller(namespace, None, &controller);
-        join!(ask_version, controller, asked.surroundings(wished, &surroundings));
+        let version = async {
+            let answer = asked.version().await;
+            *about.version.borrow_mut() = Some(answer);
+        };
+        let vpas = async {
+            let wish = Wish::vertical_pod_autoscalers(namespace);
+            about.refuses_vpas.set(!asked.surrounding(wish, &about.surroundings).await);
+        };
+        join!(version, asked.controller(namespace, None, &about.controller), vpas);
     };
-    let needed = asked.list(namespace, selection, progress, wishes);
-    let worth = |needed: &Result<_, Failure>| {
-        needed.as_ref().map_or_else(Failure::is_not_found, |list: &Vec<_>| !list.is_empty())
-    };
-    let listed = graceful(needed, more, worth).await;
-    let version = version.take();
-    let mut listed = listed.map_err(|e| match e.is_not_found() {
-        true => unserved(version.clone().and_then(Result::ok)),
+    let more = more.shared();
+    let whole = Whole { namespace, about: &about, more: more.clone(), progress, answers };
+    let needed = asked.list(selection, &whole);
+    // An API server of another version may not serve the list.
+    let worth = |needed: &Result<_, Failure>| needed.as_ref().is_err_and(Failure::is_not_found);
+    let refused = graceful(needed, more, worth).await.map_err(|e| match e.is_not_found() {
+        true => unserved(about.version.take().and_then(Result::ok)),
         false => denied(&e),
     })?;
-    let mut notes = Vec::new();
-    let version = version_of(version, &mut notes);
-    let (evidence, control_plane) = controller.take(session, &mut notes);
-    for observed in listed.iter_mut().filter_map(|listed| listed.result.as_mut().ok()) {
-        observed.version.clone_from(&version);
-        observed.evidence = evidence.of(&observed.hpa);
-        observed.surroundings = surroundings.of(&observed.hpa.namespace);
-        if let Ok(scale) = &observed.scale {
-            // Workloads of other pods are irrelevant, and there may be many.
-            observed
-                .surroundings
-                .workloads
-                .retain(|it| scale.selector.matches(&it.metadata.labels));
-        }
-        observed.control_plane.clone_from(&control_plane);
-        observed.notes.extend(notes.iter().cloned());
+    for right in &refused {
+        session.note(format!("requested HPA by HPA: {}", right.advice()));
     }
-    Ok(listed)
+    Ok(refused)
+}
+
+/// The optional answers that concern all HPAs.
+#[derive(Default)]
+struct AboutAll {
+    version: RefCell<Option<Result<ServerVersion, Failure>>>,
+    controller: ControllerAnswers,
+    surroundings: SurroundingAnswers,
+    refuses_vpas: Cell<bool>,
+    known: OnceCell<Known>,
+}
+
+/// What has arrived of them when the first HPA needs it.
+struct Known {
+    version: Option<String>,
+    /// By namespace.
+    events: HashMap<String, Vec<Event>>,
+    evidence: Evidence,
+    control_plane: ControlPlane,
+    notes: Vec<Note>,
+}
+
+impl AboutAll {
+    fn take(&self, session: &Session) -> Known {
+        let mut notes = Vec::new();
+        let version = version_of(self.version.take(), &mut notes);
+        let (mut evidence, control_plane) = self.controller.take(session, &mut notes);
+        let mut events: HashMap<String, Vec<Event>> = HashMap::new();
+        for event in std::mem::take(&mut evidence.events) {
+            events.entry(event.namespace.clone()).or_default().push(event);
+        }
+        Known { version, events, evidence, control_plane, notes }
+    }
+}
+
+/// A list as it is asked for.
+struct Whole<'s, M: Future<Output = ()>> {
+    /// `None` for all namespaces.
+    namespace: Option<&'s str>,
+    about: &'s AboutAll,
+    /// Fetches the optional answers.
+    more: Shared<M>,
+    progress: &'s Progress,
+    answers: &'s Answers<'s>,
 }
 
 /// An HPA of the list.
@@ -150,66 +181,63 @@ fn no_hpa(name: &str) -> Error {
 }
 
 /// What all passes have in common.
-struct Shared<'s> {
-    items: &'s [Item],
-    /// The scales of their targets, in the same order.
-    scales: Vec<Result<Found, Error>>,
+struct Common {
     now: Now,
     note: Option<Note>,
     discovery: Result<Discovery, Failure>,
     custom: Result<String, Miss>,
-    wishes: Wishes,
+}
+
+/// The HPAs of a namespace with the scales of their targets.
+type Scaled<'s> = [(&'s Item, Result<Found, Error>)];
+
+/// Returns the requested HPAs whose targets have a scale.
+fn scaled<'s>(scaled: &'s Scaled<'_>) -> impl Iterator<Item = (&'s Hpa, &'s Scale)> + Clone {
+    let scaled = scaled.iter().filter(|(item, _)| item.wanted);
+    scaled.filter_map(|(item, found)| {
+        Some((item.hpa.as_ref().ok()?, found.as_ref().ok()?.scale.as_ref().ok()?))
+    })
 }
 
 impl Fetch<'_> {
-    async fn list(
+    async fn list<M: Future<Output = ()>>(
         &self,
-        namespace: Option<&str>,
         selection: &Selection,
-        progress: &Progress,
-        wishes: Wishes,
-    ) -> Result<Vec<Listed<Observed>>, Failure> {
-        let (items, date) = self.items(namespace, selection).await?;
-        let mut wished = vec![Wish::vertical_pod_autoscalers(namespace)];
-        for item in &items {
-            let hpa = item.hpa.as_ref().ok().filter(|_| item.wanted);
-            if hpa.is_some_and(|hpa| has_replica_sets(&hpa.spec.scale_target_ref)) {
-                wished.push(Wish::all_replica_sets(&item.namespace));
-            }
-        }
-        for wish in wished {
-            drop(wishes.send(wish));
-        }
+        whole: &Whole<'_, M>,
+    ) -> Result<Vec<MissingRight>, Failure> {
+        let (items, date) = self.items(whole.namespace, selection).await?;
         let (now, note) = clock(date);
-        let wanted: Vec<usize> = (0..items.len()).filter(|place| items[*place].wanted).collect();
-        progress.begin(wanted.len(), items.len() + wanted.len());
+        let wanted = items.iter().filter(|item| item.wanted).count();
+        whole.progress.hpas.set(wanted);
         self.session.read_many();
 
-        let needs = items.iter().filter_map(|item| item.hpa.as_ref().ok().map(Needs::of));
-        let needs: Vec<Needs> = needs.collect();
-        let discovery = async {
-            match needs.iter().any(|needs| needs.discovery) {
-                true => Discovery::ask(self.session).await,
-                false => Ok(Discovery::default()),
-            }
+        let mut needs = items.iter().filter_map(|item| item.hpa.as_ref().ok().map(Needs::of));
+        let discovery = match needs.any(|needs| needs.discovery) {
+            true => Discovery::ask(self.session).await,
+            false => Ok(Discovery::default()),
         };
-        let discovery = discovery.await;
         let custom = custom_version(&discovery);
-        let scales = items.iter().map(|item| self.item_scale(item, &discovery, progress));
-        let scales = stream::iter(scales).buffered(AT_ONCE).collect().await;
-
-        let shared = Shared { items: &items, scales, now, note, discovery, custom, wishes };
-        let observed = wanted.iter().map(|place| self.observe(*place, &shared, progress));
-        let mut listed: Vec<_> = stream::iter(observed).buffered(AT_ONCE).collect().await;
+        let common = Common { now, note, discovery, custom };
+        let mut place = 0;
+        let namespaces = items.chunk_by(|one, other| one.namespace == other.namespace);
+        let namespaces = namespaces.map(|items| {
+            let first = place;
+            place += items.iter().filter(|item| item.wanted).count();
+            self.namespace(items, first, &common, whole)
+        });
+        let namespaces: Vec<_> = namespaces.collect();
+        let refused = stream::iter(namespaces).buffer_unordered(AT_ONCE);
+        let refused: Vec<Vec<MissingRight>> = refused.collect().await;
         let missing = selection.missing(|named| items.iter().any(|item| item.is(named)));
-        listed.extend(missing.map(|named| {
+        for (place, named) in (place..).zip(missing) {
             let why = match named {
                 Named::Hpa(name) => no_hpa(name),
                 Named::Target(_) => Error::failed("no HorizontalPodAutoscaler has this target"),
             };
-            Listed::missing(namespace.unwrap_or_default().to_owned(), named, why)
-        }));
-        Ok(listed)
+            let namespace = whole.namespace.unwrap_or_default().to_owned();
+            (whole.answers)(place, Listed::missing(namespace, named, why));
+        }
+        Ok(refused.into_iter().flatten().collect())
     }
 
     /// Lists the HPAs of each namespace that has a requested one. Which ones are requested is decided here,
@@ -229,7 +257,7 @@ impl Fetch<'_> {
         };
         let path = format!("/apis/autoscaling/v2{path}/horizontalpodautoscalers");
         let kind = "HorizontalPodAutoscalerList";
-        let (list, date): (Vec<Box<RawValue>>, _) = self.pages(&path, "", kind).await?;
+        let (list, date): (Vec<Box<RawValue>>, _) = self.pages(&path, kind).await?;
         let mut items = Vec::with_capacity(list.len());
         for object in &list {
             let Object { metadata } = serde_json::from_str(object.get())
@@ -255,71 +283,228 @@ impl Fetch<'_> {
         Ok((items, date))
     }
 
+    /// Answers for the requested HPAs of a namespace, whose places begin at `first`; returns the rights that
+    /// lists lacked.
+    async fn namespace<M: Future<Output = ()>>(
+        &self,
+        items: &[Item],
+        first: usize,
+        common: &Common,
+        whole: &Whole<'_, M>,
+    ) -> Vec<MissingRight> {
+        let namespace = items.first().map_or("", |item| &item.namespace);
+        let lists = Lists::default();
+        let fetch = Fetch { lists: Some(&lists), ..Fetch::new(self.session, namespace) };
+        let hpas = items.iter().filter_map(|item| item.hpa.as_ref().ok());
+        fetch.list_targets(hpas, &lists).await;
+        let scales = items.iter().map(async |item| {
+            let scale = fetch.item_scale(item, &common.discovery).await;
+            (item, scale)
+        });
+        let scales: Vec<_> = stream::iter(scales).buffered(AT_ONCE).collect().await;
+
+        let answers = SurroundingAnswers::default();
+        let events = RefCell::default();
+        let (wishes, wished) = unbounded_channel();
+        let needed = async {
+            fetch.list_pods(scaled(&scales), &lists).await;
+            let neighbours = Neighbours::of(&scales);
+            let wanted = scales.iter().filter(|(item, _)| item.wanted);
+            let observed = wanted.map(async |(item, scale)| {
+                let needed = fetch.observed(item, scale, common, &wishes).await;
+                let observed = needed.map(|mut needed| {
+                    neighbours.beside(item, &mut needed);
+                    needed
+                });
+                (item, observed)
+            });
+            let observed: Vec<_> = stream::iter(observed).buffered(AT_ONCE).collect().await;
+            drop(wishes);
+            observed
+        };
+        let more = async {
+            let own = fetch.own_surroundings(&scales, &lists, &answers);
+            let refused = async {
+                whole.more.clone().await;
+                if whole.namespace.is_none() {
+                    fetch.refused_everywhere(whole.about, &answers, &events).await;
+                }
+            };
+            join!(own, refused, fetch.surroundings(wished, &answers));
+        };
+        let observed = graceful(needed, more, |_| true).await;
+        let about = whole.about;
+        let known = about.known.get_or_init(async || {
+            let _ = timeout(GRACE, whole.more.clone()).await;
+            if whole.namespace.is_none() && about.controller.refuses_events() {
+                about.controller.leave_events();
+            }
+            about.take(self.session)
+        });
+        let known = known.await;
+        let mut notes = known.notes.clone();
+        let events = match events.into_inner() {
+            Some(events) => come(events, Unlearnt::HpaEvents, &mut notes).unwrap_or_default(),
+            None => known.events.get(namespace).cloned().unwrap_or_default(),
+        };
+        let evidence = Evidence { events, ..known.evidence.clone() };
+        let objects = (answers.objects(), about.surroundings.objects());
+        for (place, (item, observed)) in (first..).zip(observed) {
+            let result = observed.map(|observed| {
+                let Observed { hpa, scale, .. } = &observed;
+                let scale = scale.as_ref().ok();
+                let surroundings = lists.around(hpa, scale, &objects.0, &objects.1);
+                let mut notes = notes.clone();
+                notes.splice(0..0, observed.notes);
+                Observed {
+                    version: known.version.clone(),
+                    evidence: evidence.of(&observed.hpa),
+                    surroundings,
+                    control_plane: known.control_plane.clone(),
+                    notes,
+                    ..observed
+                }
+            });
+            whole.progress.step();
+            let listed = Listed {
+                namespace: item.namespace.clone(),
+                name: item.name.clone(),
+                reference: item.hpa.as_ref().map_or_else(|_| String::new(), Hpa::reference),
+                result,
+            };
+            (whole.answers)(place, listed);
+        }
+        drop(objects);
+        lists.refused()
+    }
+
+    /// Fetches the objects around the passes that were not listed for them.
+    async fn own_surroundings(
+        &self,
+        scales: &Scaled<'_>,
+        lists: &Lists,
+        answers: &SurroundingAnswers,
+    ) {
+        let hpas = || scales.iter().filter(|(item, _)| item.wanted);
+        let hpas = || hpas().filter_map(|(item, found)| Some((item.hpa.as_ref().ok()?, found)));
+        let targets = hpas().filter(|(hpa, _)| !lists.has_targets(hpa)).flat_map(|(hpa, found)| {
+            let exists = found.as_ref().is_ok_and(|found| found.scale.is_ok());
+            let other = Wish::in_place_of_target(hpa).filter(|_| !exists);
+            Wish::target(hpa).into_iter().chain(other)
+        });
+        let replica_sets = async {
+            match self.list_replica_sets(scaled(scales), lists).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    let each = scaled(scales).filter_map(|(hpa, scale)| {
+                        Wish::replica_sets(hpa, scale.selector.as_str())
+                    });
+                    self.surround(each, answers).await;
+                }
+                Err(failure) => _ = self.leave_out(OF_REPLICA_SETS, &failure),
+            }
+        };
+        let scaled_objects = async {
+            let owned = || hpas().filter_map(|(hpa, _)| Wish::scaled_object(hpa));
+            let all = Wish::scaled_objects(self.namespace);
+            if owned().nth(1).is_none() || !self.surrounding(all, answers).await {
+                self.surround(owned(), answers).await;
+            }
+        };
+        join!(self.surround(targets, answers), replica_sets, scaled_objects);
+    }
+
+    /// Fetches for this namespace what is refused for all of them.
+    async fn refused_everywhere(
+        &self,
+        about: &AboutAll,
+        answers: &SurroundingAnswers,
+        events: &RefCell<Option<Option<Result<Vec<Event>, Failure>>>>,
+    ) {
+        let vpas = async {
+            if about.refuses_vpas.get() {
+                let wish = Wish::vertical_pod_autoscalers(Some(self.namespace));
+                self.surrounding(wish, answers).await;
+            }
+        };
+        let own_events = async {
+            if about.controller.refuses_events() {
+                *events.borrow_mut() = Some(None);
+                let answer = self.events(Some(self.namespace), None).await;
+                *events.borrow_mut() = Some(Some(answer));
+            }
+        };
+        join!(vpas, own_events);
+    }
+
     async fn item_scale(
         &self,
         item: &Item,
         discovery: &Result<Discovery, Failure>,
-        progress: &Progress,
     ) -> Result<Found, Error> {
-        let fetch = Fetch { session: self.session, namespace: &item.namespace };
-        let scale = match &item.hpa {
-            Err(e) => Err(e.clone()),
-            Ok(hpa) => match fetch.built_in_scale(hpa).await {
-                Some(scale) => scale,
-                None => fetch.custom_scale(hpa, discovery).await,
-            },
-        };
-        progress.step();
-        scale
-    }
-
-    async fn observe(
-        &self,
-        place: usize,
-        shared: &Shared<'_>,
-        progress: &Progress,
-    ) -> Listed<Observed> {
-        let item = &shared.items[place];
-        let fetch = Fetch { session: self.session, namespace: &item.namespace };
-        let result = fetch.observed(place, shared).await;
-        progress.step();
-        Listed {
-            namespace: item.namespace.clone(),
-            name: item.name.clone(),
-            reference: item.hpa.as_ref().map_or_else(|_| String::new(), Hpa::reference),
-            result,
-        }
-    }
-
-    async fn observed(&self, place: usize, shared: &Shared<'_>) -> Result<Observed, Error> {
-        let item = &shared.items[place];
         let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
-        let found = shared.scales[place].clone()?;
-        let notes = item.notes.iter().chain(&shared.note).cloned().collect();
-        let needed = without_pods(hpa.clone(), shared.now, found, notes);
-        let Shared { discovery, custom, wishes, .. } = shared;
-        let mut needed = self.with_pods(needed, discovery, custom, wishes).await?;
-        let Observed { pods, others, notes, .. } = &mut needed;
-        for (neighbour, scale) in shared.items.iter().zip(&shared.scales) {
-            if neighbour.namespace != item.namespace || neighbour.name == item.name {
-                continue;
-            }
-            let Ok(neighbour) = &neighbour.hpa else {
-                let hpa = format!("{}/{}", neighbour.namespace, neighbour.name);
-                notes.push(Note::OtherHpaIgnored { hpa, why: OtherHpaIgnored::Unreadable });
-                continue;
-            };
-            match other(neighbour, Some(scale)) {
-                // HPAs of other pods are irrelevant, and there may be many.
-                Ok(Some(known))
-                    if pods.iter().any(|pod| known.scale.selector.matches(&pod.labels)) =>
-                {
-                    others.push(known);
-                }
-                Ok(_) => {}
-                Err(note) => notes.push(note),
-            }
+        match self.built_in_scale(hpa).await {
+            Some(scale) => scale,
+            None => self.custom_scale(hpa, discovery).await,
         }
-        Ok(needed)
+    }
+
+    async fn observed(
+        &self,
+        item: &Item,
+        scale: &Result<Found, Error>,
+        common: &Common,
+        wishes: &Wishes,
+    ) -> Result<Observed, Error> {
+        let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
+        let notes = item.notes.iter().chain(&common.note).cloned().collect();
+        let needed = without_pods(hpa.clone(), common.now, scale.clone()?, notes);
+        self.with_pods(needed, &common.discovery, &common.custom, wishes).await
+    }
+}
+
+/// The HPAs of a namespace, each of which may select the pods of another.
+struct Neighbours<'s> {
+    /// What is known of each, in the order of their names.
+    all: Vec<(&'s Item, Result<Option<OtherHpa>, Note>)>,
+    /// The places of those whose selectors the controller knows, in the order of the selectors.
+    places: Vec<usize>,
+    selectors: Selectors,
+}
+
+impl<'s> Neighbours<'s> {
+    fn of(scales: &'s Scaled<'_>) -> Self {
+        let known = |(item, scale): &(&'s Item, Result<Found, Error>)| {
+            let known = match &item.hpa {
+                Ok(hpa) => other(hpa, scale),
+                Err(_) => {
+                    let hpa = format!("{}/{}", item.namespace, item.name);
+                    Err(Note::OtherHpaIgnored { hpa, why: OtherHpaIgnored::Unreadable })
+                }
+            };
+            (*item, known)
+        };
+        let all: Vec<_> = scales.iter().map(known).collect();
+        let selector = |(place, (_, known)): (usize, &(_, Result<Option<OtherHpa>, Note>))| {
+            let known = known.as_ref().ok()?.as_ref()?;
+            Some((place, known.scale.selector.parsed().ok()?.clone()))
+        };
+        let (places, selectors): (_, Vec<_>) =
+            all.iter().enumerate().filter_map(selector).unzip();
+        Self { places, selectors: Selectors::new(selectors), all }
+    }
+
+    /// Adds the other HPAs to what is known of one. Those of other pods are irrelevant, and there may be
+    /// many.
+    fn beside(&self, item: &Item, needed: &mut Observed) {
+        let Observed { pods, others, notes, .. } = needed;
+        let sharing = pods.iter().flat_map(|pod| self.selectors.matching(&pod.labels));
+        let sharing: BTreeSet<usize> = sharing.map(|selector| self.places[selector]).collect();
+        let is_other = |other: &Item| other.name != item.name;
+        let sharing = sharing.into_iter().map(|place| &self.all[place]);
+        let known = sharing.filter(|(other, _)| is_other(other));
+        others.extend(known.filter_map(|(_, known)| known.as_ref().ok()?.clone()));
+        let unknown = self.all.iter().filter(|(other, _)| is_other(other));
+        notes.extend(unknown.filter_map(|(_, known)| known.as_ref().err().cloned()));
     }
 }

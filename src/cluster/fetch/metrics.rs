@@ -70,11 +70,24 @@ impl Fetch<'_> {
         &self,
         selector: &str,
     ) -> Result<Vec<Shared<PodMetrics>>, Failure> {
-        let (namespace, selector) = (segment(self.namespace), segment(selector));
-        let path = format!(
-            "/apis/metrics.k8s.io/v1beta1/namespaces/{namespace}/pods?labelSelector={selector}"
-        );
-        let page: List<Shared<PodMetrics>> = self.metrics_json(&path, "PodMetricsList").await?;
+        let path = format!("{}?labelSelector={}", self.pod_metrics_path(), segment(selector));
+        match self.lists.and_then(|lists| lists.pod_metrics(selector)) {
+            Some(listed) => listed.map_err(|e| e.of_path(path)),
+            None => self.usage(&path).await,
+        }
+    }
+
+    /// Returns the usage of all pods of the namespace.
+    pub(super) async fn all_pod_metrics(&self) -> Result<Vec<Shared<PodMetrics>>, Failure> {
+        self.usage(&self.pod_metrics_path()).await
+    }
+
+    fn pod_metrics_path(&self) -> String {
+        format!("/apis/metrics.k8s.io/v1beta1/namespaces/{}/pods", segment(self.namespace))
+    }
+
+    async fn usage(&self, path: &str) -> Result<Vec<Shared<PodMetrics>>, Failure> {
+        let page: List<Shared<PodMetrics>> = self.metrics_json(path, "PodMetricsList").await?;
         Ok(page.items.unwrap_or_default())
     }
 

@@ -7,10 +7,11 @@ pub mod complete;
 pub mod control_plane;
 pub(crate) mod discovery;
 pub mod list;
+mod lists;
 mod metrics;
 pub mod old_versions;
 mod optional;
-mod pods;
+mod pages;
 pub(super) mod read;
 pub(super) mod right;
 mod scale;
@@ -22,10 +23,12 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
+use tokio::sync::OnceCell;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::timeout;
 use tokio::{join, pin};
 
+use self::lists::Lists;
 use self::metrics::{Miss, custom_version};
 use self::optional::OptionalAnswers;
 use self::read::read;
@@ -69,17 +72,19 @@ pub async fn fetch(
     name: &str,
     also: &[MetricSpec],
 ) -> Result<Observed, Error> {
-    let asked = Fetch { session, namespace };
+    let asked = Fetch::new(session, namespace);
+    let discovery = Discovered::default();
     let optional = OptionalAnswers::default();
     let surroundings = SurroundingAnswers::default();
     let (wishes, wished) = unbounded_channel();
     let more = async {
-        join!(asked.optional(name, &optional), asked.surroundings(wished, &surroundings));
+        let optional = asked.optional(name, &discovery, &optional);
+        join!(optional, asked.surroundings(wished, &surroundings));
     };
     // If there is no HPA of that name, the list shows those that exist.
     let worth =
         |needed: &Result<_, Absent>| needed.as_ref().map_or_else(|absent| absent.no_hpa, |_| true);
-    let needed = graceful(asked.needed(name, also, wishes), more, worth).await;
+    let needed = graceful(asked.needed(name, also, &discovery, wishes), more, worth).await;
     let mut surroundings = surroundings.of(namespace);
     let needed = needed.map_err(|absent| match absent.no_hpa {
         true => optional.about_absence([namespace, name], absent.error, &surroundings),
@@ -135,6 +140,9 @@ fn without_pods(hpa: Hpa, now: Now, found: Found, notes: Vec<Note>) -> Observed 
     }
 }
 
+/// The server's resources, once someone has asked for them.
+type Discovered = OnceCell<Result<Discovery, Failure>>;
+
 /// Why there is no answer.
 struct Absent {
     error: Error,
@@ -176,6 +184,14 @@ impl Needs {
 pub(super) struct Fetch<'s> {
     pub(super) session: &'s Session,
     pub(super) namespace: &'s str,
+    /// What was listed for several HPAs of the namespace.
+    lists: Option<&'s Lists>,
+}
+
+impl<'s> Fetch<'s> {
+    pub(super) fn new(session: &'s Session, namespace: &'s str) -> Self {
+        Self { session, namespace, lists: None }
+    }
 }
 
 impl Fetch<'_> {
@@ -185,6 +201,7 @@ impl Fetch<'_> {
         &self,
         name: &str,
         also: &[MetricSpec],
+        discovered: &Discovered,
         wishes: Wishes,
     ) -> Result<Observed, Absent> {
         let wish = |wish: Wish| drop(wishes.send(wish));
@@ -197,18 +214,19 @@ impl Fetch<'_> {
         let own = hpa.spec.metrics.len();
         hpa.spec.metrics.extend_from_slice(also);
         let needs = Needs::of(&hpa);
+        let none = Ok(Discovery::default());
         let discovery = async {
             match needs.discovery {
-                true => Discovery::ask(self.session).await,
-                false => Ok(Discovery::default()),
+                true => self.discovery(discovered).await,
+                false => &none,
             }
         };
         let direct = self.built_in_scale(&hpa);
         let (discovery, direct) = join!(discovery, direct);
-        let custom = custom_version(&discovery);
+        let custom = custom_version(discovery);
         let found = match direct {
             Some(found) => found?,
-            None => self.custom_scale(&hpa, &discovery).await?,
+            None => self.custom_scale(&hpa, discovery).await?,
         };
         let behind = match &found.scale {
             Ok(scale) => Wish::replica_sets(&hpa, scale.selector.as_str()),
@@ -216,9 +234,14 @@ impl Fetch<'_> {
         };
         behind.into_iter().for_each(wish);
         let needed = without_pods(hpa, now, found, notes);
-        let mut needed = self.with_pods(needed, &discovery, &custom, &wishes).await?;
+        let mut needed = self.with_pods(needed, discovery, &custom, &wishes).await?;
         needed.hpa.spec.metrics.truncate(own);
         Ok(needed)
+    }
+
+    /// Asks for the server's resources, unless that has been done.
+    async fn discovery<'d>(&self, discovered: &'d Discovered) -> &'d Result<Discovery, Failure> {
+        discovered.get_or_init(|| Discovery::ask(self.session)).await
     }
 
     /// Adds everything that depends on the target's selector: pods and metrics.
@@ -303,8 +326,8 @@ impl Fetch<'_> {
         path: &str,
         kind: &str,
     ) -> Result<T, Failure> {
-        let response = self.session.get_as_controller(path, JSON).await?;
-        read(kind, &response.body).map_err(|cause| self.unreadable(path, cause))
+        let body = self.metrics_body(path).await?;
+        read(kind, &body).map_err(|cause| self.unreadable(path, cause))
     }
 
     pub(super) fn unreadable(&self, path: &str, cause: String) -> Failure {

@@ -47,7 +47,7 @@ pub async fn look_back(
     target: Option<&ScaleAt>,
     now: Option<Counted>,
 ) -> OldVersions {
-    let asked = Fetch { session, namespace: &hpa.namespace };
+    let asked = Fetch::new(session, &hpa.namespace);
     let end = Instant::now() + PATIENCE;
     // Other kinds may count their replicas outside `status.replicas`.
     let reference = &hpa.spec.scale_target_ref;
@@ -93,7 +93,7 @@ pub async fn count(
     scale: &Scale,
     now: Timestamp,
 ) -> Result<Option<Counted>, Cause> {
-    let asked = Fetch { session, namespace: &target.namespace };
+    let asked = Fetch::new(session, &target.namespace);
     let found = asked.target(target, None).await;
     let target = found.map_err(|e| cause(&e))?;
     Ok(target.counted(scale.status_replicas, now))

@@ -9,10 +9,10 @@ use serde_json::value::RawValue;
 use tokio::join;
 
 use super::super::Failure;
-use super::Fetch;
 use super::control_plane::{ControllerAnswers, come};
 use super::read::List;
 use super::scale::Found;
+use super::{Discovered, Fetch};
 use crate::apiserver::convert::HpaObject;
 use crate::error::{Error, listed};
 use crate::snapshot::OtherHpa;
@@ -114,9 +114,9 @@ pub(super) fn unserved(version: Option<ServerVersion>) -> Error {
 /// Its target cannot be read.
 pub(super) fn other(
     hpa: &Hpa,
-    found: Option<&Result<Found, Error>>,
+    found: &Result<Found, Error>,
 ) -> Result<Option<OtherHpa>, Note> {
-    let Some(Ok(Found { scale: Ok(scale), .. })) = found else {
+    let Ok(Found { scale: Ok(scale), .. }) = found else {
         let why = OtherHpaIgnored::TargetUnreadable;
         return Err(Note::OtherHpaIgnored { hpa: hpa.key(), why });
     };
@@ -134,7 +134,12 @@ pub(super) fn version_of(
 
 impl Fetch<'_> {
     /// Fetches the optional answers into `optional`; the HPA of that name is left out.
-    pub(super) async fn optional(&self, name: &str, optional: &OptionalAnswers) {
+    pub(super) async fn optional(
+        &self,
+        name: &str,
+        discovered: &Discovered,
+        optional: &OptionalAnswers,
+    ) {
         let version = async {
             let version = self.version().await;
             *optional.version.borrow_mut() = Some(version);
@@ -144,7 +149,7 @@ impl Fetch<'_> {
                 Ok(listed) => {
                     let names = listed.iter().map(|hpa| hpa.name.clone());
                     *optional.names.borrow_mut() = names.collect();
-                    Ok(self.others(name, listed).await)
+                    Ok(self.others(name, listed, discovered).await)
                 }
                 Err(e) => Err(e),
             };
@@ -180,16 +185,19 @@ impl Fetch<'_> {
     }
 
     /// Returns the other HPAs whose selector the controller knows, where they can be read.
-    async fn others(&self, name: &str, listed: Vec<Hpa>) -> Others {
+    async fn others(&self, name: &str, listed: Vec<Hpa>, discovered: &Discovered) -> Others {
         let others = listed.into_iter().filter(|other| other.name != name);
         let asked = others.map(|other| async {
-            let scale = self.built_in_scale(&other).await;
+            let scale = match self.built_in_scale(&other).await {
+                Some(scale) => scale,
+                None => self.custom_scale(&other, self.discovery(discovered).await).await,
+            };
             (other, scale)
         });
         let answers: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
         let mut others = Others::default();
         for (hpa, scale) in answers {
-            match other(&hpa, scale.as_ref()) {
+            match other(&hpa, &scale) {
                 Ok(known) => others.known.extend(known),
                 Err(note) => others.notes.push(note),
             }

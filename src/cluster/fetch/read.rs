@@ -24,13 +24,21 @@ pub(in super::super) fn read<T: DeserializeOwned>(kind: &str, body: &[u8]) -> Re
     json::read(body)
 }
 
-/// Returns the token of the next page, if there is one. Reads no further than necessary, which is up to
+/// The pages after one.
+pub(super) struct Next {
+    /// The token of the first of them.
+    pub(super) token: String,
+    /// How many objects they have, if the server knows.
+    pub(super) objects: Option<usize>,
+}
+
+/// Returns what follows a page, if anything does. Reads no further than necessary, which is up to
 /// the items in lists as API servers write them.
 ///
 /// # Errors
 ///
 /// The object is of another kind, or malformed up to there.
-pub(super) fn next_page<'de>(kind: &str, body: impl Read<'de>) -> Result<Option<String>, String> {
+pub(super) fn next_page<'de>(kind: &str, body: impl Read<'de>) -> Result<Option<Next>, String> {
     let mut head = Head::default();
     let read = head.deserialize(&mut serde_json::Deserializer::new(body));
     match read {
@@ -42,7 +50,8 @@ pub(super) fn next_page<'de>(kind: &str, body: impl Read<'de>) -> Result<Option<
     if found != kind {
         return Err(format!("the kind is {found:?}, not {kind:?}"));
     }
-    Ok(head.metadata.and_then(|metadata| metadata.next).filter(|next| !next.is_empty()))
+    let ListMeta { next, remaining_item_count: objects } = head.metadata.unwrap_or_default();
+    Ok(next.filter(|token| !token.is_empty()).map(|token| Next { token, objects }))
 }
 
 /// What an object says about itself.
@@ -52,10 +61,12 @@ struct Head {
     metadata: Option<ListMeta>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 struct ListMeta {
     #[serde(rename = "continue")]
     next: Option<String>,
+    remaining_item_count: Option<usize>,
 }
 
 impl Head {
@@ -115,9 +126,11 @@ mod tests {
         ] {
             let got = next_page("PodList", SliceRead::new(body.as_bytes()));
             match (&got, want) {
-                (Ok(token), Ok(want)) => assert_eq!(token.as_deref(), want, "{body}"),
+                (Ok(next), Ok(want)) => {
+                    assert_eq!(next.as_ref().map(|next| &*next.token), want, "{body}");
+                }
                 (Err(e), Err(want)) => assert!(e.contains(want), "{body}: {e}"),
-                _ => panic!("{body}: {got:?}"),
+                _ => panic!("{body}: {:?}", got.err()),
             }
         }
     }

@@ -7,7 +7,7 @@ use super::{Fetch, JSON, is_well_formed};
 use crate::cluster::fetch::discovery::{Discovery, Resource, built_in};
 use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::error::Error;
-use crate::saved::assemble::scale_of;
+use crate::saved::assemble::{scale_in, scale_of};
 use crate::saved::wire::ScaleObject;
 use crate::snapshot::basis::Basis;
 use crate::snapshot::hpa::Hpa;
@@ -41,6 +41,10 @@ impl Fetch<'_> {
             return Some(Ok(Err(ScaleError::Mapping(String::new())).into()));
         }
         let resource = built_in(target.group(), &target.kind)?;
+        if let Some(listed) = self.lists.and_then(|lists| lists.targets(&resource)) {
+            let scale = scale_in(hpa, listed.get(&target.name));
+            return Some(scale.map(|scale| Found { scale, basis: None, at: None }));
+        }
         let failure = match self.scale(&resource, &target.name).await {
             Ok(scale) => return Some(Ok(scale.into())),
             Err(failure) => failure,

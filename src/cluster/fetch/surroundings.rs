@@ -3,7 +3,7 @@
 //! what it depends on is known, in parallel with that round's requests, and is waited for no longer than
 //! any other optional answer. What does not arrive is left out; `-v` says which right is missing.
 
-use std::cell::RefCell;
+use std::cell::{Ref, RefCell};
 use std::collections::HashSet;
 
 use futures_util::{StreamExt, stream};
@@ -23,7 +23,7 @@ use crate::snapshot::surroundings::Surroundings;
 const AT_ONCE: usize = 4;
 
 /// The maximum number of objects read from a whole namespace.
-const MANY: usize = 500;
+pub(super) const MANY: usize = 500;
 
 /// The sender of wishes.
 pub(super) type Wishes = UnboundedSender<Wish>;
@@ -38,7 +38,7 @@ pub(super) struct Wish {
 
 impl Wish {
     /// The target of an HPA, if its kind is supported.
-    fn target(hpa: &Hpa) -> Option<Self> {
+    pub(super) fn target(hpa: &Hpa) -> Option<Self> {
         let target = &hpa.spec.scale_target_ref;
         let path = resource(target)?.path(&hpa.namespace, &target.name);
         Some(Self { path, adds: "other-writer, old-revision-pods and others" })
@@ -58,22 +58,18 @@ impl Wish {
         has_replica_sets(&hpa.spec.scale_target_ref).then_some(Self { path, ..OF_PODS })
     }
 
-    /// The ReplicaSets of a namespace.
-    pub(super) fn all_replica_sets(namespace: &str) -> Self {
-        let path = format!("{}?limit={MANY}", replica_sets(namespace));
-        Self { path, ..OF_PODS }
-    }
-
     /// What the HPA alone implies: its target, and what else scales or resizes that.
     pub(super) fn of(hpa: &Hpa) -> impl Iterator<Item = Self> {
-        let beside = match hpa.scaled_object() {
-            Some(owner) => {
-                let path = format!("{}/{}", scaled_objects(&hpa.namespace), segment(&owner.name));
-                Self { path, ..OF_KEDA }
-            }
-            None => Self::vertical_pod_autoscalers(Some(&hpa.namespace)),
-        };
+        let vpas = || Self::vertical_pod_autoscalers(Some(&hpa.namespace));
+        let beside = Self::scaled_object(hpa).unwrap_or_else(vpas);
         Self::target(hpa).into_iter().chain([beside])
+    }
+
+    /// The ScaledObject that owns an HPA, if one does.
+    pub(super) fn scaled_object(hpa: &Hpa) -> Option<Self> {
+        let owner = hpa.scaled_object()?;
+        let path = format!("{}/{}", scaled_objects(&hpa.namespace), segment(&owner.name));
+        Some(Self { path, ..OF_KEDA })
     }
 
     /// The VerticalPodAutoscalers of one or all namespaces.
@@ -111,11 +107,13 @@ impl Wish {
     }
 }
 
-const OF_PODS: Wish = Wish { path: String::new(), adds: "foreign-pods and old-revision-pods" };
+/// The findings that need the ReplicaSets of pods.
+pub(super) const OF_REPLICA_SETS: &str = "foreign-pods and old-revision-pods";
+const OF_PODS: Wish = Wish { path: String::new(), adds: OF_REPLICA_SETS };
 const OF_KEDA: Wish = Wish { path: String::new(), adds: "paused-by-keda" };
 
 /// Returns the resource of a target, if its kind is supported.
-fn resource(target: &CrossVersionObjectReference) -> Option<Resource> {
+pub(super) fn resource(target: &CrossVersionObjectReference) -> Option<Resource> {
     match (target.group(), &*target.kind) {
         ("argoproj.io", "Rollout") => Some(Resource::new("argoproj.io", "v1alpha1", "rollouts")),
         (group, kind) if is_built_in(group, kind) => built_in(group, kind),
@@ -151,6 +149,11 @@ impl SurroundingAnswers {
     pub(super) fn of(&self, namespace: &str) -> Surroundings {
         surroundings(&self.objects.borrow(), namespace, namespace)
     }
+
+    /// Returns the objects.
+    pub(super) fn objects(&self) -> Ref<'_, Objects> {
+        self.objects.borrow()
+    }
 }
 
 impl Fetch<'_> {
@@ -161,31 +164,48 @@ impl Fetch<'_> {
         answers: &SurroundingAnswers,
     ) {
         let wishes = stream::poll_fn(move |context| wishes.poll_recv(context));
-        wishes.for_each_concurrent(AT_ONCE, |wish| self.surrounding(wish, answers)).await;
+        let fetch = async |wish| _ = self.surrounding(wish, answers).await;
+        wishes.for_each_concurrent(AT_ONCE, fetch).await;
     }
 
-    /// Fetches one wish.
+    /// Fetches one wish; false if it is refused.
     pub(super) async fn surrounding(
         &self,
         Wish { path, adds }: Wish,
         answers: &SurroundingAnswers,
-    ) {
+    ) -> bool {
         // Several metrics of one API share one cause.
         if !answers.asked.borrow_mut().insert(path.clone()) {
-            return;
+            return true;
         }
         match self.session.get(&path, JSON).await {
             Ok(response) => {
                 let text = String::from_utf8_lossy(&response.body);
                 // What cannot be read is as unknown as what does not arrive.
                 let _ = file::read_text(&text, &path, &mut answers.objects.borrow_mut());
+                true
             }
-            Err(failure) => {
-                if let Some(right) = missing(&failure) {
-                    let advice = right.advice();
-                    self.session.note(format!("left out findings such as {adds}: {advice}"));
-                }
-            }
+            Err(failure) => !self.leave_out(adds, &failure),
         }
+    }
+
+    /// Notes which findings are left out, if a right is missing; whether it is.
+    pub(super) fn leave_out(&self, adds: &str, failure: &Failure) -> bool {
+        let right = missing(failure);
+        if let Some(right) = &right {
+            let advice = right.advice();
+            self.session.note(format!("left out findings such as {adds}: {advice}"));
+        }
+        right.is_some()
+    }
+
+    /// Fetches some wishes.
+    pub(super) async fn surround(
+        &self,
+        wishes: impl Iterator<Item = Wish>,
+        answers: &SurroundingAnswers,
+    ) {
+        let fetch = async |wish| _ = self.surrounding(wish, answers).await;
+        stream::iter(wishes).for_each_concurrent(AT_ONCE, fetch).await;
     }
 }

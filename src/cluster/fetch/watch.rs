@@ -23,7 +23,7 @@ pub async fn observe(
     every: Duration,
 ) -> Result<Vec<Hpa>, Error> {
     session.wait(time);
-    let asked = Fetch { session, namespace };
+    let asked = Fetch::new(session, namespace);
     let end = Instant::now() + time;
     let mut states: Vec<Hpa> = Vec::new();
     loop {

@@ -183,6 +183,11 @@ impl Failure {
         }
     }
 
+    /// Returns what it would be of another path, which it stands for.
+    pub(crate) fn of_path(self, path: String) -> Self {
+        Self { path, ..self }
+    }
+
     /// Returns ` (retried 3 times in 2s)` if it was retried, and says if the server throttles.
     fn patience(&self) -> String {
         let Some(again @ 1..) = self.tries.checked_sub(1) else {

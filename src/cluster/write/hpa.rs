@@ -35,7 +35,7 @@ pub struct Read {
 pub async fn read_again(session: &Session, hpa: &Hpa) -> Result<Read, Failure> {
     let path = path_of(session, hpa);
     let response = session.get(&path, "application/json").await?;
-    let asked = Fetch { session, namespace: &hpa.namespace };
+    let asked = Fetch::new(session, &hpa.namespace);
     let object = asked.admit(&response.body).map_err(|cause| asked.unreadable(&path, cause))?;
     Ok(Read { hpa: object.into_hpa(), body: response.body })
 }
@@ -213,7 +213,7 @@ impl Write for EventWrite<'_> {
 }
 
 fn path_of(session: &Session, hpa: &Hpa) -> String {
-    let asked = Fetch { session, namespace: &hpa.namespace };
+    let asked = Fetch::new(session, &hpa.namespace);
     format!("{}/{}", asked.hpas_path(), segment(&hpa.name))
 }
 

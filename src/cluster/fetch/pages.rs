@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
-use serde_json::de::IoRead;
+use serde_json::de::{IoRead, SliceRead};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::super::Failure;
-use super::read::{List, next_page};
+use super::read::{List, Next, next_page};
 use super::{Fetch, JSON};
 use crate::apimachinery::json;
 use crate::cluster::fetch::discovery::segment;
@@ -34,60 +34,109 @@ const LONGEST: usize = 2 << 30;
 /// How many pages may be unread, or being read, before the next one is requested.
 const UNREAD: usize = 4;
 
+/// Reads the items of a page, of which it may leave some out.
+pub(super) type ReadItems<T> = Arc<dyn Fn(&[u8]) -> Result<Vec<T>, String> + Send + Sync>;
+
+/// Reads all items.
+fn all_items<T: DeserializeOwned>(page: &[u8]) -> Result<Vec<T>, String> {
+    let page: List<T> = json::read(page)?;
+    Ok(page.items.unwrap_or_default())
+}
+
+/// Reads the pods that are selected.
+pub(super) fn selected_pods(selects: impl Fn(&Pod) -> bool + Send + Sync + 'static) -> ReadItems<Shared<Pod>> {
+    Arc::new(move |page| {
+        let mut pods = all_items::<Shared<Pod>>(page)?;
+        pods.retain(|pod| selects(pod));
+        Ok(pods)
+    })
+}
+
+/// A list, and the server's clock at its start.
+pub(super) type Dated<T> = (Vec<T>, Option<Timestamp>);
+
 impl Fetch<'_> {
     /// Returns all pods that a selector matches.
     pub(super) async fn pods(&self, selector: &str) -> Result<Vec<Shared<Pod>>, Failure> {
-        let (namespace, selector) = (segment(self.namespace), segment(selector));
-        let path = format!("/api/v1/namespaces/{namespace}/pods");
-        Ok(self.pages(&path, &format!("labelSelector={selector}"), "PodList").await?.0)
+        let path = self.pods_path();
+        let query = format!("labelSelector={}", segment(selector));
+        let listed = self.lists.and_then(|lists| lists.pods(selector));
+        if let Some(listed) = listed {
+            return listed.map_err(|e| e.of_path(format!("{path}?{query}&limit={PAGE}")));
+        }
+        let pods = self.pages_of(&path, &query, "PodList", usize::MAX, selected_pods(|_| true));
+        Ok(pods.await?.unwrap_or_default().0)
     }
 
-    /// Returns all items of a list, with the server's clock at its start; starts again if a continue
-    /// token expires. While a page is on its way, other threads read the previous ones.
+    pub(super) fn pods_path(&self) -> String {
+        format!("/api/v1/namespaces/{}/pods", segment(self.namespace))
+    }
+
+    /// Returns all items of a list, with the server's clock at its start.
     pub(super) async fn pages<T: DeserializeOwned + Send + 'static>(
+        &self,
+        path: &str,
+        kind: &str,
+    ) -> Result<Dated<T>, Failure> {
+        let list = self.pages_of(path, "", kind, usize::MAX, Arc::new(all_items)).await?;
+        Ok(list.unwrap_or_default())
+    }
+
+    /// Returns the items of a list, with the server's clock at its start; `None` if it has more than `most`
+    /// pages, which the first one mostly tells. Starts again if a continue token expires. While a page is
+    /// on its way, other threads read the previous ones.
+    pub(super) async fn pages_of<T: Send + 'static>(
         &self,
         path: &str,
         query: &str,
         kind: &str,
-    ) -> Result<(Vec<T>, Option<Timestamp>), Failure> {
+        most: usize,
+        items: ReadItems<T>,
+    ) -> Result<Option<Dated<T>>, Failure> {
         let and = if query.is_empty() { "" } else { "&" };
         let pages = format!("{path}?{query}{and}limit={PAGE}");
         let mut asked = pages.clone();
         let mut page = self.session.get_packed(&asked, JSON).await?;
         let date = page.date;
-        let reader = Arc::new(Reader::default());
+        let reader = Arc::new(Reader { items, spare: Mutex::default(), length: AtomicUsize::new(0) });
         let mut read = Vec::new();
         let mut reading = VecDeque::new();
         let mut tokens = HashSet::new();
         loop {
-            let (token, body) = self.token(kind, page.body).await;
+            let (next, body) = self.next(kind, page.body).await;
             page.body = body;
-            let token = token.map_err(|cause| self.unreadable(&asked, cause))?;
-            if let Some(token) = &token
-                && (!tokens.insert(token.clone()) || tokens.len() >= PAGES)
-            {
-                let cause = match tokens.len() {
-                    PAGES.. => format!("the list has more than {PAGES} pages"),
-                    _ => "the server repeats a continue token".to_owned(),
-                };
-                return Err(self.unreadable(&asked, cause));
+            let next = next.map_err(|cause| self.unreadable(&asked, cause))?;
+            if let Some(Next { token, objects }) = &next {
+                let more = objects.map_or(1, |objects| objects.div_ceil(PAGE));
+                if tokens.len() + 1 + more > most {
+                    return Ok(None);
+                }
+                if !tokens.insert(token.clone()) || tokens.len() >= PAGES {
+                    let cause = match tokens.len() {
+                        PAGES.. => format!("the list has more than {PAGES} pages"),
+                        _ => "the server repeats a continue token".to_owned(),
+                    };
+                    return Err(self.unreadable(&asked, cause));
+                }
             }
-            if token.is_none() && reading.is_empty() {
+            if next.is_none() && reading.is_empty() {
                 let items = reader.items(&page.body);
-                return Ok((items.map_err(|cause| self.unreadable(&asked, cause))?, date));
+                let items = items.map_err(|cause| self.unreadable(&asked, cause))?;
+                return Ok(Some((items, date)));
             }
             let (reader, session, body) = (Arc::clone(&reader), self.session.clone(), page.body);
+            let for_whole = Arc::clone(&reader);
             let read_page = move || {
                 let items = reader.items(&body);
                 session.reuse(body);
                 items.map_err(io::Error::other)
             };
             reading.push_back((asked, spawn_blocking(read_page)));
-            let Some(token) = token else {
+            let Some(Next { token, .. }) = next else {
                 for earlier in reading {
                     read.push(self.finished(earlier).await?);
                 }
-                return Ok((in_one(read), date));
+                return Ok(Some((in_one(read), date)));
             };
             if reading.len() > UNREAD
                 && let Some(earliest) = reading.pop_front()
@@ -99,8 +148,11 @@ impl Fetch<'_> {
                 Err(e) if e.is_expired() => {
                     // A single list without pages cannot expire.
                     let whole = format!("{path}?{query}");
-                    let (list, date): (List<T>, _) = self.dated(&whole, kind).await?;
-                    return Ok((list.items.unwrap_or_default(), date));
+                    let response = self.session.get(&whole, JSON).await?;
+                    let items = next_page(kind, SliceRead::new(&response.body))
+                        .and_then(|_| (for_whole.items)(&response.body));
+                    let items = items.map_err(|cause| self.unreadable(&whole, cause))?;
+                    return Ok(Some((items, response.date)));
                 }
                 next => next?,
             };
@@ -117,11 +169,11 @@ impl Fetch<'_> {
         read.map_err(|cause| self.unreadable(&asked, cause.to_string()))
     }
 
-    /// Returns the token of the next page. It is searched for on this thread where API servers put it,
-    /// and beyond that on another thread, because that may take long.
-    async fn token(&self, kind: &str, body: Packed) -> (Result<Option<String>, String>, Packed) {
-        if let Ok(token) = next_page(kind, IoRead::new(body.reader().take(HEAD))) {
-            return (Ok(token), body);
+    /// Returns what follows a page. It is searched for on this thread where API servers put it, and beyond
+    /// that on another thread, because that may take long.
+    async fn next(&self, kind: &str, body: Packed) -> (Result<Option<Next>, String>, Packed) {
+        if let Ok(next) = next_page(kind, IoRead::new(body.reader().take(HEAD))) {
+            return (Ok(next), body);
         }
         let kind = kind.to_owned();
         let look = move || Ok((next_page(&kind, IoRead::new(body.reader())), body));
@@ -131,24 +183,24 @@ impl Fetch<'_> {
 }
 
 /// Reads pages, and reuses the memory of earlier ones.
-#[derive(Default)]
-struct Reader {
+struct Reader<T> {
+    items: ReadItems<T>,
     spare: Mutex<Vec<Vec<u8>>>,
     /// How much has been read so far.
     length: AtomicUsize,
 }
 
-impl Reader {
-    fn items<T: DeserializeOwned>(&self, page: &Packed) -> Result<Vec<T>, String> {
+impl<T> Reader<T> {
+    fn items(&self, page: &Packed) -> Result<Vec<T>, String> {
         let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let mut memory = spare().pop().unwrap_or_default();
         let content = page.unpack_into(&mut memory).map_err(|e| e.to_string())?;
         if self.length.fetch_add(content.len(), Ordering::Relaxed) + content.len() > LONGEST {
             return Err(format!("the list is longer than {} GiB", LONGEST >> 30));
         }
-        let page: List<T> = json::read(content)?;
+        let items = (self.items)(content)?;
         spare().push(memory);
-        Ok(page.items.unwrap_or_default())
+        Ok(items)
     }
 }
 

@@ -1,0 +1,355 @@
+//! What the HPAs of one namespace need, listed for all of them at once: their targets, and the pods, the usage
+//! and the ReplicaSets behind their selectors. A list that would have more pages than it answers questions is
+//! not read, and neither is one that is refused if its questions need another right: these are asked one by
+//! one. Everything else that two HPAs ask is asked once.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::sync;
+
+use super::super::Failure;
+use super::pages::{ReadItems, selected_pods};
+use super::right::missing;
+use super::surroundings::{MANY, has_replica_sets, resource};
+use super::{Fetch, JSON};
+use crate::apimachinery::metadata::Metadata;
+use crate::apimachinery::selector::{Labels, Selectors};
+use crate::cluster::fetch::discovery::Resource;
+use crate::saved::file;
+use crate::saved::objects::Objects;
+use crate::snapshot::Scale;
+use crate::snapshot::hpa::{Hpa, MetricSpec};
+use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::pod::Pod;
+use crate::snapshot::right::MissingRight;
+use crate::snapshot::shared::Shared;
+use crate::snapshot::surroundings::{Surroundings, Workload};
+
+/// Objects by the selectors that match them.
+type BySelector<T> = HashMap<String, Vec<T>>;
+
+const REPLICA_SET: &str = "ReplicaSet";
+
+/// An answer that may still be on its way.
+type Awaited = Rc<sync::OnceCell<Result<Bytes, Failure>>>;
+
+/// What was listed for the HPAs of a namespace. What is not here is asked HPA by HPA.
+#[derive(Default)]
+pub(super) struct Lists {
+    /// The targets, by resource and name.
+    targets: OnceCell<HashMap<String, BTreeMap<String, Workload>>>,
+    pods: OnceCell<Result<BySelector<Shared<Pod>>, Failure>>,
+    pod_metrics: OnceCell<Result<BySelector<Shared<PodMetrics>>, Failure>>,
+    replica_sets: OnceCell<BySelector<Workload>>,
+    /// The answers of the metrics APIs, by path.
+    answers: RefCell<HashMap<String, Awaited>>,
+    /// The rights that lists lacked.
+    refused: RefCell<Vec<MissingRight>>,
+}
+
+impl Lists {
+    /// Returns the objects of a target's kind by name, if they were listed.
+    pub(super) fn targets(&self, resource: &Resource) -> Option<&BTreeMap<String, Workload>> {
+        self.targets.get()?.get(&resource.group_resource())
+    }
+
+    /// Whether the objects of the kind of an HPA's target were listed.
+    pub(super) fn has_targets(&self, hpa: &Hpa) -> bool {
+        resource(&hpa.spec.scale_target_ref).is_some_and(|it| self.targets(&it).is_some())
+    }
+
+    /// Returns the pods that a selector matches, if they were listed.
+    pub(super) fn pods(&self, selector: &str) -> Option<Result<Vec<Shared<Pod>>, Failure>> {
+        found(&self.pods, selector)
+    }
+
+    /// Returns the usage of these pods, if it was listed.
+    pub(super) fn pod_metrics(
+        &self,
+        selector: &str,
+    ) -> Option<Result<Vec<Shared<PodMetrics>>, Failure>> {
+        found(&self.pod_metrics, selector)
+    }
+
+    /// Returns the ReplicaSets that a selector matches, if they were listed.
+    pub(super) fn replica_sets(&self, selector: &str) -> Option<&[Workload]> {
+        self.replica_sets.get()?.get(selector).map(Vec::as_slice)
+    }
+
+    /// Returns the answer to a question that others may ask, too.
+    pub(super) fn answer(&self, path: &str) -> Awaited {
+        Rc::clone(self.answers.borrow_mut().entry(path.to_owned()).or_default())
+    }
+
+    /// Returns the objects around one of the HPAs, as they would be if it had been the only one. `asked` has
+    /// what was not listed, and `all` what was asked for all namespaces.
+    pub(super) fn around(
+        &self,
+        hpa: &Hpa,
+        scale: Option<&Scale>,
+        asked: &Objects,
+        all: &Objects,
+    ) -> Surroundings {
+        let target = &hpa.spec.scale_target_ref;
+        let here = |metadata: &Metadata| metadata.namespace.as_deref() == Some(&*hpa.namespace);
+        let listed = resource(target).and_then(|resource| self.targets(&resource));
+        let own = |it: &&Workload| it.is_kind_of(target);
+        let mut workloads: Vec<Workload> = Vec::new();
+        match (scale, listed) {
+            // Only names are needed to suggest another target.
+            (None, listed) => {
+                let names = |it: &Workload| Workload { template: None, ..it.clone() };
+                workloads.extend(listed.into_iter().flat_map(BTreeMap::values).take(MANY).map(names));
+                workloads.extend(asked.workloads.iter().filter(own).map(names));
+            }
+            (Some(scale), listed) => {
+                let is_it = |it: &&Workload| own(it) && it.metadata.name == target.name;
+                workloads.extend(listed.and_then(|listed| listed.get(&target.name)).cloned());
+                workloads.extend(asked.workloads.iter().filter(is_it).cloned());
+                if has_replica_sets(target) {
+                    let behind = self.replica_sets(scale.selector.as_str());
+                    workloads.extend(behind.into_iter().flatten().cloned());
+                    let is_behind = |it: &&Workload| {
+                        it.kind == REPLICA_SET && scale.selector.matches(&it.metadata.labels)
+                    };
+                    workloads.extend(asked.workloads.iter().filter(is_behind).cloned());
+                }
+            }
+        }
+        let owner = hpa.scaled_object();
+        let scaled_objects = asked.scaled_objects.iter().filter(|it| {
+            owner.is_some_and(|owner| owner.name == it.metadata.name) && here(&it.metadata)
+        });
+        let vpas = all.vertical_pod_autoscalers.iter().chain(&asked.vertical_pod_autoscalers);
+        let vpas = vpas.filter(|it| {
+            let reference = &it.spec.target_ref;
+            owner.is_none()
+                && (&reference.kind, &reference.name) == (&target.kind, &target.name)
+                && here(&it.metadata)
+        });
+        Surroundings {
+            workloads,
+            scaled_objects: scaled_objects.cloned().collect(),
+            vertical_pod_autoscalers: vpas.cloned().collect(),
+            api_services: asked.api_services.clone(),
+            ..Surroundings::default()
+        }
+    }
+
+    /// Returns the rights that lists lacked, so that more was asked than would have been necessary.
+    pub(super) fn refused(self) -> Vec<MissingRight> {
+        self.refused.into_inner()
+    }
+}
+
+fn found<T: Clone>(
+    listed: &OnceCell<Result<BySelector<T>, Failure>>,
+    selector: &str,
+) -> Option<Result<Vec<T>, Failure>> {
+    match listed.get()? {
+        Ok(listed) => listed.get(selector).cloned().map(Ok),
+        Err(failure) => Some(Err(failure.clone())),
+    }
+}
+
+/// The selectors of several HPAs, each once.
+struct Asked {
+    texts: Vec<String>,
+    selectors: Selectors,
+}
+
+impl Asked {
+    /// Takes the selectors of scales that have one; `None` if there are no two.
+    fn of<'s>(scales: impl Iterator<Item = &'s Scale>) -> Option<Arc<Self>> {
+        let mut asked = BTreeMap::new();
+        for Scale { selector, .. } in scales {
+            if let (false, Ok(parsed)) = (selector.as_str().is_empty(), selector.parsed()) {
+                asked.insert(selector.as_str(), parsed);
+            }
+        }
+        if asked.len() < 2 {
+            return None;
+        }
+        let texts = asked.keys().map(|text| (*text).to_owned()).collect();
+        let selectors = Selectors::new(asked.into_values().cloned());
+        Some(Arc::new(Self { texts, selectors }))
+    }
+
+    /// Sorts objects by the selectors that match them.
+    fn sort<T: Clone>(
+        &self,
+        objects: Vec<T>,
+        labels: impl for<'o> Fn(&'o T) -> &'o Labels,
+    ) -> BySelector<T> {
+        let mut sorted: Vec<Vec<T>> = self.texts.iter().map(|_| Vec::new()).collect();
+        for object in objects {
+            let places: BTreeSet<usize> = self.selectors.matching(labels(&object)).collect();
+            let mut places = places.into_iter();
+            let last = places.next_back();
+            for place in places {
+                sorted[place].push(object.clone());
+            }
+            if let Some(last) = last {
+                sorted[last].push(object);
+            }
+        }
+        self.texts.iter().cloned().zip(sorted).collect()
+    }
+}
+
+impl Fetch<'_> {
+    /// Lists the targets of HPAs, kind by kind.
+    pub(super) async fn list_targets(&self, hpas: impl Iterator<Item = &Hpa>, lists: &Lists) {
+        let mut names: BTreeMap<String, (Resource, BTreeSet<String>)> = BTreeMap::new();
+        for hpa in hpas {
+            let target = &hpa.spec.scale_target_ref;
+            if let Some(resource) = resource(target) {
+                let key = resource.group_resource();
+                let (_, names) = names.entry(key).or_insert((resource, BTreeSet::new()));
+                names.insert(target.name.clone());
+            }
+        }
+        let mut targets = HashMap::new();
+        for (key, (resource, names)) in names {
+            let most = names.len();
+            // Of others only their names may matter.
+            let change = move |workload: &mut Workload| {
+                if !names.contains(&workload.metadata.name) {
+                    workload.template = None;
+                }
+                true
+            };
+            match self.workloads(&resource, most, change).await {
+                Ok(Some(listed)) => {
+                    let named = |it: Workload| (it.metadata.name.clone(), it);
+                    targets.insert(key, listed.into_iter().map(named).collect());
+                }
+                Ok(None) => {}
+                Err(failure) => lists.refused.borrow_mut().extend(missing(&failure)),
+            }
+        }
+        let _ = lists.targets.set(targets);
+    }
+
+    /// Lists the ReplicaSets behind the pods of HPAs; false if they have to be asked one by one.
+    ///
+    /// # Errors
+    ///
+    /// They cannot be read.
+    pub(super) async fn list_replica_sets<'a>(
+        &self,
+        scaled: impl Iterator<Item = (&'a Hpa, &'a Scale)>,
+        lists: &Lists,
+    ) -> Result<bool, Failure> {
+        let has = |(hpa, _): &(&Hpa, _)| has_replica_sets(&hpa.spec.scale_target_ref);
+        let asked = Asked::of(scaled.filter(has).map(|(_, scale)| scale));
+        let Some(asked) = asked else { return Ok(false) };
+        let resource = Resource::new("apps", "v1", "replicasets");
+        let selects = {
+            let asked = Arc::clone(&asked);
+            move |it: &mut Workload| asked.selectors.any_matches(&it.metadata.labels)
+        };
+        let listed = self.workloads(&resource, asked.texts.len(), selects).await?;
+        Ok(listed.is_some_and(|listed| {
+            let sorted = asked.sort(listed, |it| &it.metadata.labels);
+            lists.replica_sets.set(sorted).is_ok()
+        }))
+    }
+
+    /// Lists the objects of a kind that `keeps` keeps, for `most` questions; `None` if these have to be
+    /// asked one by one.
+    async fn workloads(
+        &self,
+        resource: &Resource,
+        most: usize,
+        keeps: impl Fn(&mut Workload) -> bool + Send + Sync + 'static,
+    ) -> Result<Option<Vec<Workload>>, Failure> {
+        if most < 2 {
+            return Ok(None);
+        }
+        let path = resource.path(self.namespace, "");
+        let path = path.trim_end_matches('/');
+        let items: ReadItems<Workload> = Arc::new(move |page| {
+            let text = std::str::from_utf8(page).map_err(|e| e.to_string())?;
+            let mut objects = Objects::default();
+            file::read_text(text, "the list", &mut objects).map_err(|e| e.message)?;
+            objects.workloads.retain_mut(&keeps);
+            Ok(objects.workloads)
+        });
+        let listed = self.pages_of(path, "", list_kind(resource), most, items).await?;
+        Ok(listed.map(|(listed, _)| listed))
+    }
+
+    /// Lists the pods of HPAs with their usage.
+    pub(super) async fn list_pods<'a>(
+        &self,
+        scaled: impl Iterator<Item = (&'a Hpa, &'a Scale)> + Clone,
+        lists: &Lists,
+    ) {
+        let asked = Asked::of(scaled.clone().map(|(_, scale)| scale));
+        let uses = |(hpa, _): &(&Hpa, _)| hpa.spec.metrics.iter().any(MetricSpec::is_resource);
+        let measured = Asked::of(scaled.filter(uses).map(|(_, scale)| scale));
+        let Some(asked) = asked else { return };
+        let items = {
+            let asked = Arc::clone(&asked);
+            selected_pods(move |pod| asked.selectors.any_matches(&pod.labels))
+        };
+        let most = asked.texts.len();
+        let pods = match self.pages_of(&self.pods_path(), "", "PodList", most, items).await {
+            Ok(Some((pods, _))) => Ok(pods),
+            // Their usage would be as long.
+            Ok(None) => return,
+            Err(failure) => Err(failure),
+        };
+        if let Some(measured) = measured
+            && let Some(usage) = labelled(self.all_pod_metrics().await, &pods)
+        {
+            let usage = usage.map(|usage| measured.sort(usage, |item| &item.labels));
+            let _ = lists.pod_metrics.set(usage);
+        }
+        let _ = lists.pods.set(pods.map(|pods| asked.sort(pods, |pod| &pod.labels)));
+    }
+
+    /// Asks a metrics API as the controller does, once for all HPAs of a namespace.
+    pub(super) async fn metrics_body(&self, path: &str) -> Result<Bytes, Failure> {
+        let ask = async || Ok(self.session.get_as_controller(path, JSON).await?.body);
+        match self.lists.map(|lists| lists.answer(path)) {
+            Some(answer) => answer.get_or_init(ask).await.clone(),
+            None => ask().await,
+        }
+    }
+}
+
+/// Returns the kind of a list of targets, or of their ReplicaSets.
+fn list_kind(resource: &Resource) -> &'static str {
+    match &*resource.name {
+        "deployments" => "DeploymentList",
+        "replicasets" => "ReplicaSetList",
+        "statefulsets" => "StatefulSetList",
+        "replicationcontrollers" => "ReplicationControllerList",
+        _ => "RolloutList",
+    }
+}
+
+/// Returns usage with the labels of its pods, if it has none itself; `None` if they are not known.
+fn labelled(
+    usage: Result<Vec<Shared<PodMetrics>>, Failure>,
+    pods: &Result<Vec<Shared<Pod>>, Failure>,
+) -> Option<Result<Vec<Shared<PodMetrics>>, Failure>> {
+    let Ok(mut usage) = usage else { return Some(usage) };
+    if usage.iter().any(|item| item.labels.is_empty()) {
+        let Ok(pods) = pods else { return None };
+        let labels: HashMap<&str, &Labels> =
+            pods.iter().map(|pod| (&*pod.name, &pod.labels)).collect();
+        for item in usage.iter_mut().filter(|item| item.labels.is_empty()) {
+            if let Some(labels) = labels.get(&*item.name) {
+                item.labels = (*labels).clone();
+            }
+        }
+    }
+    Some(Ok(usage))
+}

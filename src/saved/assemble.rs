@@ -232,10 +232,7 @@ fn scales(workload: &Workload, hpa: &Hpa) -> bool {
 /// # Errors
 ///
 /// Its selector is not one.
-pub fn scale_in(
-    hpa: &Hpa,
-    target: Option<&Workload>,
-) -> Result<Result<Scale, ScaleError>, Error> {
+pub fn scale_in(hpa: &Hpa, target: Option<&Workload>) -> Result<Result<Scale, ScaleError>, Error> {
     let workloads = target.map_or(&[][..], std::slice::from_ref);
     let mut scale = lookup(hpa, workloads).scale(hpa)?;
     // A server omits the status of a target that its controller has not seen yet.

@@ -13,6 +13,7 @@ mod complete;
 mod connect;
 mod control_plane;
 mod faults;
+mod fleet;
 mod list;
 mod metrics;
 mod model;

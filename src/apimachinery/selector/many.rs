@@ -33,8 +33,7 @@ impl Selectors {
                 it.required().iter().map(|value| required[&(&*it.key, &**value)]).sum()
             };
             let requirements = selector.requirements.iter();
-            let rarest =
-                requirements.filter(|it| !it.required().is_empty()).min_by_key(common);
+            let rarest = requirements.filter(|it| !it.required().is_empty()).min_by_key(common);
             match rarest {
                 None => others.push(place),
                 Some(rarest) => {
@@ -78,8 +77,18 @@ mod tests {
     #[test]
     fn they_match_what_each_of_them_matches() {
         let texts = [
-            "", "app=web", "app=web,tier=a", "tier=a", "app in (web,api)", "!app", "app!=web",
-            "tier", "app=web,app=api", "n>3", "app in (web),n>3", "tier=a,app notin (web)",
+            "",
+            "app=web",
+            "app=web,tier=a",
+            "tier=a",
+            "app in (web,api)",
+            "!app",
+            "app!=web",
+            "tier",
+            "app=web,app=api",
+            "n>3",
+            "app in (web),n>3",
+            "tier=a,app notin (web)",
         ];
         let selectors: Vec<Selector> =
             texts.iter().map(|text| Selector::parse(text).unwrap()).collect();

@@ -55,7 +55,11 @@ pub async fn hpa(session: &Session, name: &str) -> Option<Hpa> {
 /// Returns the pods of an HPA's target, if they can be read.
 pub async fn pods(session: &Session, name: &str) -> Option<Vec<Shared<Pod>>> {
     let asked = Fetch::new(session, session.namespace());
-    asked.needed(name, &[], &Discovered::default(), unbounded_channel().0).await.ok().map(|needed| needed.pods)
+    asked
+        .needed(name, &[], &Discovered::default(), unbounded_channel().0)
+        .await
+        .ok()
+        .map(|needed| needed.pods)
 }
 
 /// Explains why the session's namespace has no HPA for a target of this name, if KEDA has removed it.

@@ -54,15 +54,15 @@ struct Held {
 }
 
 impl ControllerAnswers {
-    /// Whether the events are refused.
-    pub(super) fn refuses_events(&self) -> bool {
-        let events = self.events.borrow();
-        events.as_ref().is_some_and(|it| it.as_ref().is_err_and(Failure::is_forbidden))
-    }
-
-    /// Leaves the events to others, who ask for them elsewhere.
-    pub(super) fn leave_events(&self) {
-        *self.events.borrow_mut() = Some(Ok(Vec::new()));
+    /// Leaves the events to others, who ask for them elsewhere, if they are refused; whether they are.
+    pub(super) fn leave_refused_events(&self) -> bool {
+        let mut events = self.events.borrow_mut();
+        let refuses =
+            events.as_ref().is_some_and(|it| it.as_ref().is_err_and(Failure::is_forbidden));
+        if refuses {
+            *events = Some(Ok(Vec::new()));
+        }
+        refuses
     }
 
     /// Returns what has arrived, and why the rest is unknown.

@@ -86,9 +86,15 @@ pub async fn fetch_all(
         };
         let vpas = async {
             let wish = Wish::vertical_pod_autoscalers(namespace);
-            about.refuses_vpas.set(!asked.surrounding(wish, &about.surroundings).await);
+            let read = asked.surrounding(wish, &about.surroundings).await;
+            about.refuses_vpas.set(!read && namespace.is_none());
         };
-        join!(version, asked.controller(namespace, None, &about.controller), vpas);
+        let controller = async {
+            asked.controller(namespace, None, &about.controller).await;
+            let refuses = namespace.is_none() && about.controller.leave_refused_events();
+            about.refuses_events.set(refuses);
+        };
+        join!(version, controller, vpas);
     };
     let more = more.shared();
     let whole = Whole { namespace, about: &about, more: more.clone(), progress, answers };
@@ -111,7 +117,9 @@ struct AboutAll {
     version: RefCell<Option<Result<ServerVersion, Failure>>>,
     controller: ControllerAnswers,
     surroundings: SurroundingAnswers,
+    /// Whether these are refused for all namespaces at once.
     refuses_vpas: Cell<bool>,
+    refuses_events: Cell<bool>,
     known: OnceCell<Known>,
 }
 
@@ -217,17 +225,18 @@ impl Fetch<'_> {
             false => Ok(Discovery::default()),
         };
         let custom = custom_version(&discovery);
-        let common = Common { now, note, discovery, custom };
+        let common = &Common { now, note, discovery, custom };
         let mut place = 0;
         let namespaces = items.chunk_by(|one, other| one.namespace == other.namespace);
         let namespaces = namespaces.map(|items| {
             let first = place;
             place += items.iter().filter(|item| item.wanted).count();
-            self.namespace(items, first, &common, whole)
+            async move { (first, self.namespace(items, first, common, whole).await) }
         });
         let namespaces: Vec<_> = namespaces.collect();
         let refused = stream::iter(namespaces).buffer_unordered(AT_ONCE);
-        let refused: Vec<Vec<MissingRight>> = refused.collect().await;
+        let mut refused: Vec<(usize, Vec<MissingRight>)> = refused.collect().await;
+        refused.sort_by_key(|(first, _)| *first);
         let missing = selection.missing(|named| items.iter().any(|item| item.is(named)));
         for (place, named) in (place..).zip(missing) {
             let why = match named {
@@ -237,7 +246,7 @@ impl Fetch<'_> {
             let namespace = whole.namespace.unwrap_or_default().to_owned();
             (whole.answers)(place, Listed::missing(namespace, named, why));
         }
-        Ok(refused.into_iter().flatten().collect())
+        Ok(refused.into_iter().flat_map(|(_, refused)| refused).collect())
     }
 
     /// Lists the HPAs of each namespace that has a requested one. Which ones are requested is decided here,
@@ -326,9 +335,7 @@ impl Fetch<'_> {
             let own = fetch.own_surroundings(&scales, &lists, &answers);
             let refused = async {
                 whole.more.clone().await;
-                if whole.namespace.is_none() {
-                    fetch.refused_everywhere(whole.about, &answers, &events).await;
-                }
+                fetch.refused_everywhere(whole.about, &answers, &events).await;
             };
             join!(own, refused, fetch.surroundings(wished, &answers));
         };
@@ -336,9 +343,6 @@ impl Fetch<'_> {
         let about = whole.about;
         let known = about.known.get_or_init(async || {
             let _ = timeout(GRACE, whole.more.clone()).await;
-            if whole.namespace.is_none() && about.controller.refuses_events() {
-                about.controller.leave_events();
-            }
             about.take(self.session)
         });
         let known = known.await;
@@ -428,7 +432,7 @@ impl Fetch<'_> {
             }
         };
         let own_events = async {
-            if about.controller.refuses_events() {
+            if about.refuses_events.get() {
                 *events.borrow_mut() = Some(None);
                 let answer = self.events(Some(self.namespace), None).await;
                 *events.borrow_mut() = Some(Some(answer));
@@ -489,8 +493,7 @@ impl<'s> Neighbours<'s> {
             let known = known.as_ref().ok()?.as_ref()?;
             Some((place, known.scale.selector.parsed().ok()?.clone()))
         };
-        let (places, selectors): (_, Vec<_>) =
-            all.iter().enumerate().filter_map(selector).unzip();
+        let (places, selectors): (_, Vec<_>) = all.iter().enumerate().filter_map(selector).unzip();
         Self { places, selectors: Selectors::new(selectors), all }
     }
 

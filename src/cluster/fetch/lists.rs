@@ -47,8 +47,8 @@ pub(super) struct Lists {
     replica_sets: OnceCell<BySelector<Workload>>,
     /// The answers of the metrics APIs, by path.
     answers: RefCell<HashMap<String, Awaited>>,
-    /// The rights that lists lacked.
-    refused: RefCell<Vec<MissingRight>>,
+    /// The rights that lists of targets lacked, by resource.
+    refused: RefCell<BTreeMap<String, MissingRight>>,
 }
 
 impl Lists {
@@ -60,6 +60,12 @@ impl Lists {
     /// Whether the objects of the kind of an HPA's target were listed.
     pub(super) fn has_targets(&self, hpa: &Hpa) -> bool {
         resource(&hpa.spec.scale_target_ref).is_some_and(|it| self.targets(&it).is_some())
+    }
+
+    /// Whether listing the kind of an HPA's target is refused.
+    fn refuses(&self, hpa: &Hpa) -> bool {
+        resource(&hpa.spec.scale_target_ref)
+            .is_some_and(|it| self.refused.borrow().contains_key(&it.group_resource()))
     }
 
     /// Returns the pods that a selector matches, if they were listed.
@@ -103,8 +109,11 @@ impl Lists {
             // Only names are needed to suggest another target.
             (None, listed) => {
                 let names = |it: &Workload| Workload { template: None, ..it.clone() };
-                workloads.extend(listed.into_iter().flat_map(BTreeMap::values).take(MANY).map(names));
-                workloads.extend(asked.workloads.iter().filter(own).map(names));
+                workloads
+                    .extend(listed.into_iter().flat_map(BTreeMap::values).take(MANY).map(names));
+                // Those that are targets of others say nothing about the rest.
+                let own = asked.workloads.iter().filter(own).filter(|_| !self.refuses(hpa));
+                workloads.extend(own.map(names));
             }
             (Some(scale), listed) => {
                 let is_it = |it: &&Workload| own(it) && it.metadata.name == target.name;
@@ -142,7 +151,7 @@ impl Lists {
 
     /// Returns the rights that lists lacked, so that more was asked than would have been necessary.
     pub(super) fn refused(self) -> Vec<MissingRight> {
-        self.refused.into_inner()
+        self.refused.into_inner().into_values().collect()
     }
 }
 
@@ -229,7 +238,10 @@ impl Fetch<'_> {
                     targets.insert(key, listed.into_iter().map(named).collect());
                 }
                 Ok(None) => {}
-                Err(failure) => lists.refused.borrow_mut().extend(missing(&failure)),
+                Err(failure) => {
+                    let right = missing(&failure).map(|right| (key, right));
+                    lists.refused.borrow_mut().extend(right);
+                }
             }
         }
         let _ = lists.targets.set(targets);

@@ -112,10 +112,7 @@ pub(super) fn unserved(version: Option<ServerVersion>) -> Error {
 /// # Errors
 ///
 /// Its target cannot be read.
-pub(super) fn other(
-    hpa: &Hpa,
-    found: &Result<Found, Error>,
-) -> Result<Option<OtherHpa>, Note> {
+pub(super) fn other(hpa: &Hpa, found: &Result<Found, Error>) -> Result<Option<OtherHpa>, Note> {
     let Ok(Found { scale: Ok(scale), .. }) = found else {
         let why = OtherHpaIgnored::TargetUnreadable;
         return Err(Note::OtherHpaIgnored { hpa: hpa.key(), why });

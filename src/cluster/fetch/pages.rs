@@ -44,7 +44,9 @@ fn all_items<T: DeserializeOwned>(page: &[u8]) -> Result<Vec<T>, String> {
 }
 
 /// Reads the pods that are selected.
-pub(super) fn selected_pods(selects: impl Fn(&Pod) -> bool + Send + Sync + 'static) -> ReadItems<Shared<Pod>> {
+pub(super) fn selected_pods(
+    selects: impl Fn(&Pod) -> bool + Send + Sync + 'static,
+) -> ReadItems<Shared<Pod>> {
     Arc::new(move |page| {
         let mut pods = all_items::<Shared<Pod>>(page)?;
         pods.retain(|pod| selects(pod));
@@ -98,7 +100,8 @@ impl Fetch<'_> {
         let mut asked = pages.clone();
         let mut page = self.session.get_packed(&asked, JSON).await?;
         let date = page.date;
-        let reader = Arc::new(Reader { items, spare: Mutex::default(), length: AtomicUsize::new(0) });
+        let reader =
+            Arc::new(Reader { items, spare: Mutex::default(), length: AtomicUsize::new(0) });
         let mut read = Vec::new();
         let mut reading = VecDeque::new();
         let mut tokens = HashSet::new();

@@ -1,0 +1,376 @@
+//! Many HPAs at once: each gets the answer that it gets alone, whatever its state and whatever is refused, in
+//! requests that grow with namespaces and pages, and not with HPAs.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::api::{
+    Auth, Cluster, CustomMetric, ExternalMetric, Fault, Recorded, Scale, Server, When,
+};
+use super::metrics::external_metric;
+use super::{Ran, program, recorded, run};
+
+const HPA: &str = "HorizontalPodAutoscaler";
+
+fn explain(server: &Server, user: &str, args: &[&str]) -> Ran {
+    let config = server.kubeconfig(&Auth::Token(user));
+    run(program().arg("explain").args(args).args(["-o", "json", "--kubeconfig"]).arg(config.path()))
+}
+
+/// Returns an answer without its first note, which says how far the clocks are apart.
+fn without_skew(mut answer: Value) -> Value {
+    let skew = answer["notes"].as_array_mut().map(|notes| notes.remove(0));
+    assert!(skew.is_some_and(|skew| skew.to_string().contains("clock")), "{answer:#}");
+    answer
+}
+
+/// Compares every answer of the list with the one that its HPA gets alone; returns how many there are, and
+/// how many errors.
+fn compare(server: &Server, user: &str) -> [usize; 2] {
+    let ran = explain(server, user, &["-A"]);
+    let list: Value = serde_json::from_str(&ran.stdout).expect("a list");
+    let items = list["items"].as_array().expect("items");
+    for item in items {
+        let [namespace, name] =
+            ["namespace", "name"].map(|field| item["hpa"][field].as_str().expect("text"));
+        let alone = explain(server, user, &[name, "-n", namespace]);
+        let alone: Value = serde_json::from_str(&alone.stdout).expect("an answer");
+        let [item, alone] = [item.clone(), alone].map(without_skew);
+        for (field, value) in item.as_object().expect("an object") {
+            assert_eq!(*value, alone[field], "{field} of {namespace}/{name} for {user}");
+        }
+        assert_eq!(item, alone);
+    }
+    let errors = list["errors"].as_array().expect("errors");
+    for error in errors {
+        let [namespace, name, message] =
+            ["namespace", "name", "message"].map(|field| error[field].as_str().expect("text"));
+        explain(server, user, &[name, "-n", namespace]).fails(1, &[message]);
+    }
+    [items.len(), errors.len()]
+}
+
+fn edit(cluster: &mut Cluster, namespace: &str, hpa: &str, change: impl FnOnce(&mut Value)) {
+    cluster.edit("autoscaling/v2", HPA, [namespace, hpa], change);
+}
+
+/// Gives an HPA these metrics.
+fn measured(cluster: &mut Cluster, namespace: &str, hpa: &str, metric: &Value) {
+    edit(cluster, namespace, hpa, |hpa| hpa["spec"]["metrics"] = json!([metric]));
+}
+
+fn workload(api_version: &str, kind: &str, [namespace, name]: [&str; 2], selector: Value) -> Value {
+    json!({
+        "apiVersion": api_version, "kind": kind,
+        "metadata": {"name": name, "namespace": namespace, "labels": {"app": name}},
+        "spec": {"replicas": 2, "selector": selector},
+        "status": {"replicas": 2},
+    })
+}
+
+/// Adds HPAs in all sorts of states to a namespace.
+fn all_sorts(cluster: &mut Cluster, namespace: &str) {
+    for (name, replicas) in [("web", 3), ("cart", 3), ("api", 12), ("none", 0), ("paused", 2)] {
+        cluster.autoscaled([namespace, name], replicas);
+    }
+    let deployment = |name: &'static str| ["apps/v1", "Deployment", name];
+    cluster.hpa([namespace, "twin"], deployment("cart"), &json!({}));
+    cluster.hpa([namespace, "lost"], deployment("caart"), &json!({}));
+    cluster.hpa([namespace, "lower"], ["apps/v1", "deployment", "web"], &json!({"minReplicas": 7}));
+    cluster.hpa([namespace, "ill"], ["apps/v1/beta", "Deployment", "web"], &json!({}));
+    cluster.hpa([namespace, "unknown"], ["example.com/v1", "Thing", "web"], &json!({}));
+
+    // Other kinds of targets.
+    for (kind, group, selector) in [
+        ("StatefulSet", "apps/v1", json!({"matchLabels": {"app": "db"}})),
+        (
+            "StatefulSet",
+            "apps/v1",
+            json!({"matchExpressions": [
+            {"key": "app", "operator": "In", "values": ["log", "logs"]}]}),
+        ),
+        ("ReplicaSet", "apps/v1", json!({"matchLabels": {"app": "old"}})),
+        ("ReplicationController", "v1", json!({"app": "older"})),
+        ("Rollout", "argoproj.io/v1alpha1", json!({"matchLabels": {"app": "canary"}})),
+        ("Rollout", "argoproj.io/v1alpha1", json!({"matchLabels": {"app": "blue"}})),
+    ] {
+        let name = match selector.to_string() {
+            text if text.contains("logs") => "log",
+            text if text.contains("\"db\"") => "db",
+            text if text.contains("older") => "older",
+            text if text.contains("old") => "old",
+            text if text.contains("canary") => "canary",
+            _ => "blue",
+        };
+        cluster.put(workload(group, kind, [namespace, name], selector));
+        cluster.hpa([namespace, name], [group, kind, name], &json!({}));
+        cluster.pods([namespace, name], &[("app", name)], 2);
+        cluster.pod_metrics([namespace, name], &[("app", name)], 2, ["15m", "1Mi"]);
+    }
+    // A server omits the status of a target that its controller has not seen.
+    cluster.edit("apps/v1", "StatefulSet", [namespace, "log"], |it| it["status"] = json!({}));
+    // The pods of a Deployment and what owns them, of two revisions.
+    for (hash, image) in [("new", "2"), ("old", "1")] {
+        let mut set = workload(
+            "apps/v1",
+            "ReplicaSet",
+            [namespace, &format!("web-{hash}")],
+            json!({"matchLabels": {"app": "web", "pod-template-hash": hash}}),
+        );
+        set["metadata"]["labels"] = json!({"app": "web", "pod-template-hash": hash});
+        set["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1",
+            "kind": "Deployment", "name": "web", "uid": "", "controller": true}]);
+        set["spec"]["template"] = json!({"spec": {"containers": [
+            {"name": "nginx", "image": image}]}});
+        cluster.put(set);
+    }
+    cluster.edit("v1", "Pod", [namespace, "web-00001"], |pod| {
+        pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1",
+            "kind": "ReplicaSet", "name": "web-old", "uid": "", "controller": true}]);
+    });
+    cluster.edit("v1", "Pod", [namespace, "web-00002"], |pod| {
+        pod["status"]["conditions"] = json!([{"type": "Ready", "status": "False",
+            "lastTransitionTime": "2026-11-21T07:06:59Z"}]);
+    });
+
+    // Each sort of metric; two HPAs may ask the same.
+    let object = json!({"type": "Object", "object": {
+        "describedObject": {"apiVersion": "v1", "kind": "Service", "name": "queue"},
+        "metric": {"name": "depth"}, "target": {"type": "Value", "value": "1"},
+    }});
+    let pods = json!({"type": "Pods", "pods": {"metric": {"name": "rate"},
+        "target": {"type": "AverageValue", "averageValue": "5"}}});
+    let missing = json!({"type": "External", "external": {
+        "metric": {"name": "unheard-of"}, "target": {"type": "Value", "value": "1"}}});
+    for (name, metric) in [
+        ("object", &object),
+        ("object-too", &object),
+        ("external", &external_metric()),
+        ("external-too", &external_metric()),
+        ("pods", &pods),
+        ("missing", &missing),
+    ] {
+        cluster.autoscaled([namespace, name], 2);
+        measured(cluster, namespace, name, metric);
+    }
+    for (resource, object, value) in
+        [("services", "queue", "7"), ("pods", "pods-00000", "9"), ("pods", "pods-00001", "11")]
+    {
+        let name = if resource == "pods" { "rate" } else { "depth" };
+        let kind = if resource == "pods" { "Pod" } else { "Service" };
+        cluster.custom_metric(CustomMetric {
+            name: name.to_owned(),
+            resource: resource.to_owned(),
+            kind: [kind.to_owned(), "v1".to_owned()],
+            namespace: namespace.to_owned(),
+            object: object.to_owned(),
+            value: value.to_owned(),
+            timestamp: "2026-11-21T07:07:00Z".to_owned(),
+            ..CustomMetric::default()
+        });
+    }
+    cluster.external_metric(ExternalMetric {
+        name: "queue_depth".to_owned(),
+        namespace: namespace.to_owned(),
+        labels: [("queue", "a")].into_iter().collect(),
+        value: "8".to_owned(),
+        timestamp: "2026-11-21T07:07:00Z".to_owned(),
+    });
+
+    // KEDA, and a VerticalPodAutoscaler.
+    for name in ["paused", "api"] {
+        cluster.put(json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+            "metadata": {"name": name, "namespace": namespace,
+                "annotations": {"autoscaling.keda.sh/paused-scale-in": "true"}}}));
+        edit(cluster, namespace, name, |hpa| {
+            hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
+                "kind": "ScaledObject", "name": name, "uid": "1", "controller": true}]);
+            hpa["spec"]["behavior"]["scaleDown"]["selectPolicy"] = json!("Disabled");
+        });
+    }
+    cluster.put(json!({"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
+        "metadata": {"name": "web", "namespace": namespace},
+        "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}}));
+
+    // What the controller did.
+    cluster.event(
+        [namespace, "web"],
+        [
+            "SuccessfulRescale",
+            "New size: 3; reason: All metrics \
+        below target",
+        ],
+        "2026-11-21T07:05:00Z",
+    );
+    edit(cluster, namespace, "web", |hpa| {
+        hpa["status"] = json!({"currentReplicas": 3, "desiredReplicas": 3,
+            "lastScaleTime": "2026-11-21T07:05:00Z", "currentMetrics": null, "conditions": [
+            {"type": "AbleToScale", "status": "True", "reason": "ScaleDownStabilized",
+                "message": "recent recommendations were higher than current one, applying the \
+                            highest recent recommendation",
+                "lastTransitionTime": "2026-11-21T07:05:00Z"}]});
+    });
+}
+
+fn fleet() -> Cluster {
+    let mut cluster = recorded();
+    cluster
+        .custom_kind("argoproj.io/v1alpha1", "Rollout", "rollouts")
+        .unscalable_kind("keda.sh/v1alpha1", "ScaledObject", "scaledobjects")
+        .unscalable_kind(
+            "autoscaling.k8s.io/v1",
+            "VerticalPodAutoscaler",
+            "verticalpodautoscalers",
+        );
+    for namespace in ["shop", "test"] {
+        all_sorts(&mut cluster, namespace);
+    }
+    cluster
+}
+
+#[test]
+fn each_is_explained_as_it_would_be_alone() {
+    assert_eq!(compare(&Server::start(fleet()), "admin"), [45, 0]);
+}
+
+/// Some lists are refused in one namespace, others for all namespaces only.
+#[test]
+fn each_is_explained_as_it_would_be_alone_whatever_is_refused() {
+    for denied in [
+        &[("list", "deployments.apps@shop"), ("list", "pods@test")][..],
+        &[("list", "pods.metrics.k8s.io@shop"), ("list", "replicasets.apps@test")],
+        &[
+            ("list", "deployments.apps@shop"),
+            ("get", "deployments.apps/scale@shop"),
+            ("list", "scaledobjects.keda.sh@test"),
+            ("list", "statefulsets.apps@test"),
+            ("get", "statefulsets.apps@test"),
+            ("get", "statefulsets.apps/scale@test"),
+        ],
+        &[("list", "events"), ("get", "services/depth.custom.metrics.k8s.io@shop")],
+    ] {
+        let mut cluster = fleet();
+        cluster.grant("bob");
+        for (verb, resource) in denied {
+            cluster.deny("bob", verb, resource);
+        }
+        let errors = if denied.len() > 2 { 2 } else { 0 };
+        assert_eq!(compare(&Server::start(cluster), "bob"), [45 - errors, errors], "{denied:?}");
+    }
+    let mut cluster = fleet();
+    cluster.allow("carol", "list", "horizontalpodautoscalers.autoscaling");
+    for namespace in ["default", "shop", "test"] {
+        cluster.allow("carol", "*", &format!("*@{namespace}"));
+    }
+    assert_eq!(compare(&Server::start(cluster), "carol"), [45, 0]);
+}
+
+#[test]
+fn a_list_that_is_refused_is_told_of_once() {
+    let mut cluster = fleet();
+    cluster.grant("bob").deny("bob", "list", "deployments.apps");
+    let server = Server::start(cluster);
+    let ran = explain(&server, "bob", &["-A", "-l", "!none"]);
+    assert_eq!(
+        (ran.code, &*ran.stderr),
+        (
+            Some(0),
+            "Warning: targets were requested one by one, which takes longer: missing permission: \
+             list deployments.apps in the namespace shop, and 1 more (see -v 1)\n"
+        )
+    );
+    let told = explain(&server, "bob", &["-A", "-v", "1"]).stderr;
+    let advice = "requested HPA by HPA: missing permission: list deployments.apps in the namespace \
+                  test; check it with `kubectl auth can-i list deployments.apps -n test`";
+    assert!(told.contains(advice), "{told}");
+}
+
+/// The labels of usage are those of the pods. An API that omits them is asked with them known.
+#[test]
+fn usage_without_labels_belongs_to_the_pods_of_its_names() {
+    let mut cluster = recorded();
+    for name in ["web", "cart", "pay"] {
+        cluster.autoscaled(["shop", name], 3);
+    }
+    for name in ["web-00000", "cart-00001"] {
+        cluster.edit("metrics.k8s.io/v1beta1", "PodMetrics", ["shop", name], |it| {
+            it["metadata"]["labels"] = json!({});
+        });
+    }
+    let server = Server::start(cluster);
+    let answer = explain(&server, "admin", &["-n", "shop"]).answer();
+    for item in answer["items"].as_array().expect("items") {
+        assert_eq!(item["proposal"], 8, "{item:#}");
+    }
+    assert_eq!(answer["items"].as_array().map(Vec::len), Some(3));
+}
+
+/// Returns how many requests there were, by the last part of their paths.
+fn counted(requests: &[Recorded]) -> BTreeMap<&str, usize> {
+    let mut counted = BTreeMap::new();
+    for request in requests {
+        let end = request.path.rsplit('/').next().unwrap_or_default();
+        *counted.entry(end).or_default() += 1;
+    }
+    counted
+}
+
+#[test]
+fn the_requests_grow_with_namespaces_and_pages() {
+    let requests = |namespaces: usize, hpas: usize, pods: usize| {
+        let mut cluster = recorded();
+        for namespace in 0..namespaces {
+            for hpa in 0..hpas {
+                let [namespace, name] = [format!("team-{namespace}"), format!("web-{hpa:03}")];
+                cluster.autoscaled([&namespace, &name], pods);
+            }
+        }
+        let server = Server::start(cluster);
+        let answer = explain(&server, "admin", &["-A"]).answer();
+        assert_eq!(answer["items"].as_array().map(Vec::len), Some(namespaces * hpas + 1));
+        let requests = server.requests();
+        (requests.len(), format!("{:?}", counted(&requests)))
+    };
+    // Of all namespaces: the HPAs, the version, the controller manager, events and
+    // VerticalPodAutoscalers. Of each: its Deployments, pods, usage and ReplicaSets. The recorded HPA is
+    // alone in its namespace, and asks for its own: also its scale.
+    let (few, _) = requests(2, 3, 2);
+    let (more, counts) = requests(2, 60, 2);
+    assert_eq!((few, more), (6 + 2 * 4 + 5, 6 + 2 * 4 + 5), "{counts}");
+    let (longer, counts) = requests(2, 60, 10);
+    assert_eq!(longer, more + 2, "{counts}");
+    let (wider, counts) = requests(4, 60, 2);
+    assert_eq!(wider, more + 2 * 4, "{counts}");
+}
+
+/// A namespace of many pods is not listed for a few HPAs with few of them.
+#[test]
+fn a_list_is_not_longer_than_what_it_answers() {
+    let mut cluster = recorded();
+    cluster.pods(["shop", "other"], &[("app", "other")], 1200);
+    cluster.autoscaled(["shop", "web"], 3).autoscaled(["shop", "cart"], 3);
+    let server = Server::start(cluster);
+    let answer = explain(&server, "admin", &["-n", "shop"]).answer();
+    assert_eq!(answer["items"].as_array().map(Vec::len), Some(2));
+    let path = "/api/v1/namespaces/shop/pods";
+    let requests = server.requests();
+    let pods = requests.iter().filter(|request| request.path == path);
+    let selectors: Vec<_> = pods.map(|request| request.parameter("labelSelector")).collect();
+    assert_eq!(selectors, [None, Some("app=cart"), Some("app=web")]);
+}
+
+/// A list whose target exists without one, and one that fails for another reason than a right.
+#[test]
+fn a_list_that_fails_is_asked_one_by_one() {
+    let mut cluster = recorded();
+    cluster.autoscaled(["shop", "web"], 3).autoscaled(["shop", "cart"], 3);
+    let scale = Scale { wanted: 3, current: 3, selector: "app=web" };
+    cluster.scale("apps/v1", "Deployment", ["shop", "web"], scale);
+    let list = "/apis/apps/v1/namespaces/shop/deployments";
+    cluster.fault(When::on(list).except(&format!("{list}/")), Fault::InvalidJson);
+    let server = Server::start(cluster);
+    let ran = explain(&server, "admin", &["-n", "shop"]);
+    assert_eq!((&*ran.stderr, ran.answer()["items"].as_array().map(Vec::len)), ("", Some(2)));
+    assert_eq!(counted(&server.requests())["scale"], 2);
+}

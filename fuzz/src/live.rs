@@ -14,10 +14,11 @@ use std::time::Duration;
 use kubectl_hpa::args::ConnectionFlags;
 use kubectl_hpa::cluster::fetch::list::{Progress, fetch_all};
 use kubectl_hpa::cluster::fetch::{complete, control_plane, fetch, old_versions};
-use kubectl_hpa::cluster::observed;
+use kubectl_hpa::cluster::observed::{self, Observed};
 use kubectl_hpa::cluster::target::target;
 use kubectl_hpa::cluster::write::scale;
 use kubectl_hpa::cluster::{Environment, Session, connect, names};
+use kubectl_hpa::snapshot::Listed;
 use kubectl_hpa::snapshot::input::Options;
 use kubectl_hpa::snapshot::note::{Note, Unlearnt};
 use serde_json::value::RawValue;
@@ -221,16 +222,16 @@ async fn ask(session: &Session) {
             }
         }
     }
-    match fetch_all(session, None, &Selection::default(), &Progress::default()).await {
+    let told = |_, listed: Listed<Observed>| match listed
+        .result
+        .and_then(|it| observed::input(it, &Options::default()))
+    {
+        Ok(input) => assert_worded(&Pass::run(input)),
         Err(e) => assert_told(&e),
-        Ok(list) => {
-            for observed in list {
-                match observed.result.and_then(|it| observed::input(it, &Options::default())) {
-                    Ok(input) => assert_worded(&Pass::run(input)),
-                    Err(e) => assert_told(&e),
-                }
-            }
-        }
+    };
+    let all = Selection::default();
+    if let Err(e) = fetch_all(session, None, &all, &Progress::default(), &told).await {
+        assert_told(&e);
     }
     let _ = complete::namespaces(session).await;
     let _ = complete::hpas(session).await;

@@ -347,9 +347,9 @@ impl Fetch<'_> {
         });
         let known = known.await;
         let mut notes = known.notes.clone();
-        let events = match events.into_inner() {
-            Some(events) => come(events, Unlearnt::HpaEvents, &mut notes).unwrap_or_default(),
-            None => known.events.get(namespace).cloned().unwrap_or_default(),
+        let events = match about.refuses_events.get() {
+            true => come(events.into_inner(), Unlearnt::HpaEvents, &mut notes).unwrap_or_default(),
+            false => known.events.get(namespace).cloned().unwrap_or_default(),
         };
         let evidence = Evidence { events, ..known.evidence.clone() };
         let objects = (answers.objects(), about.surroundings.objects());
@@ -423,7 +423,7 @@ impl Fetch<'_> {
         &self,
         about: &AboutAll,
         answers: &SurroundingAnswers,
-        events: &RefCell<Option<Option<Result<Vec<Event>, Failure>>>>,
+        events: &RefCell<Option<Result<Vec<Event>, Failure>>>,
     ) {
         let vpas = async {
             if about.refuses_vpas.get() {
@@ -433,9 +433,8 @@ impl Fetch<'_> {
         };
         let own_events = async {
             if about.refuses_events.get() {
-                *events.borrow_mut() = Some(None);
                 let answer = self.events(Some(self.namespace), None).await;
-                *events.borrow_mut() = Some(Some(answer));
+                *events.borrow_mut() = Some(answer);
             }
         };
         join!(vpas, own_events);

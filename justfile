@@ -28,10 +28,11 @@ lint:
     cargo fmt
     cargo clippy --all-targets -- -D warnings
 
-# regenerate completions, man pages, pictures, docs/findings.md, copies in schema/, and the console blocks of README and docs/
+# regenerate completions, man pages, pictures, docs/findings.md, tables of docs/fidelity.md, copies in schema/, and the console blocks of README and docs/
 generate:
     UPDATE_SCHEMA=1 cargo test --test answers schema
     UPDATE_FINDINGS=1 cargo test --test answers findings
+    UPDATE_FIDELITY=1 cargo test --test answers fidelity
     UPDATE_COMPLETIONS=1 cargo test --test program completions
     UPDATE_MAN=1 cargo test --test program man
     UPDATE_PICTURES=1 cargo test --test program pictures

@@ -8,17 +8,18 @@ use kubectl_hpa::apiserver::default::AdmissionRules;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+/// A manifest, and what became of it.
 #[derive(Deserialize)]
-struct Case {
+pub(super) struct Case {
     name: String,
     // Kept as text, because a number's digits are part of a quantity.
     input: Box<RawValue>,
-    expected: Expected,
+    pub(super) expected: Expected,
 }
 
 #[derive(Deserialize)]
-struct Expected {
-    status: u16,
+pub(super) struct Expected {
+    pub(super) status: u16,
     #[serde(default)]
     spec: serde_json::Value,
     #[serde(default)]
@@ -36,7 +37,13 @@ struct ExpectedCause {
 /// The API server lists surplus sources in random order.
 const SURPLUS: &str = "Forbidden: must populate the given metric source only";
 
-fn differs(case: &Case) -> Option<String> {
+/// Returns all of them.
+pub(super) fn cases() -> Vec<Case> {
+    let lines = include_str!("../admission/admission.jsonl").lines();
+    lines.map(|line| serde_json::from_str(line).expect("a case as recorded")).collect()
+}
+
+pub(super) fn differs(case: &Case) -> Option<String> {
     let rules = AdmissionRules::of(&"v1.36.2".parse().expect("a version"));
     let got = admit(case.input.get(), "", rules);
     match (case.expected.status, got) {
@@ -71,14 +78,9 @@ fn differs(case: &Case) -> Option<String> {
 
 #[test]
 fn manifests_are_taken_and_refused_as_by_an_api_server() {
-    let cases = include_str!("../admission/admission.jsonl");
-    let mut wrong = Vec::new();
-    let mut count = 0;
-    for line in cases.lines() {
-        let case: Case = serde_json::from_str(line).expect("a case as recorded");
-        count += 1;
-        wrong.extend(differs(&case).map(|text| format!("{}: {text}", case.name)));
-    }
-    assert!(count > 0);
-    assert!(wrong.is_empty(), "{} of {count} differ:\n{}", wrong.len(), wrong.join("\n"));
+    let cases = cases();
+    assert!(!cases.is_empty());
+    let differ = |case: &Case| Some(format!("{}: {}", case.name, differs(case)?));
+    let wrong: Vec<String> = cases.iter().filter_map(differ).collect();
+    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
 }

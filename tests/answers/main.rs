@@ -9,6 +9,7 @@ mod apply;
 mod backtest;
 mod comparison;
 mod expectations;
+mod fidelity;
 mod findings;
 mod keda;
 mod manifests;

@@ -4,6 +4,8 @@
 //! proves that a pass is the controller's, bit for bit; it runs no binary, so this is about the
 //! library alone.
 
+use std::sync::LazyLock;
+
 use crate::common;
 use crate::common::recorded;
 
@@ -13,20 +15,44 @@ use serde_json::{Value, json};
 /// The compared parts of an answer; the first that differs is reported.
 const COMPARED: [&str; 6] = ["proposal", "scaleTo", "error", "events", "status", "recommendations"];
 
+/// A recorded pass, and the first part of the answer that differs.
+pub(super) struct Compared {
+    pub(super) name: String,
+    pub(super) difference: Option<String>,
+}
+
+/// Returns all of v1.36.2, compared once for all tests.
+pub(super) fn newest() -> &'static [Compared] {
+    static ALL: LazyLock<Vec<Compared>> = LazyLock::new(|| compared(recorded::cases()));
+    &ALL
+}
+
+/// Returns those of other versions.
+pub(super) fn other_versions() -> &'static [Compared] {
+    static ALL: LazyLock<Vec<Compared>> =
+        LazyLock::new(|| compared(recorded::read("tests/vectors/versions")));
+    &ALL
+}
+
+fn compared(cases: Vec<Case>) -> Vec<Compared> {
+    let compare = |case: Case| Compared { difference: difference(&case), name: case.name };
+    cases.into_iter().map(compare).collect()
+}
+
 #[test]
 fn each_recorded_pass_is_answered_as_by_the_controller() {
-    assert_answered(&recorded::cases());
+    assert_answered(newest());
 }
 
 #[test]
 fn each_pass_of_another_version_is_answered_as_by_its_controller() {
-    let cases = recorded::read("tests/vectors/versions");
+    let cases = other_versions();
     assert_eq!(cases.len(), 754, "cases are missing or were added");
-    assert_answered(&cases);
+    assert_answered(cases);
 }
 
-fn assert_answered(cases: &[Case]) {
-    let differ = |case: &Case| Some(format!("{}: {}", case.name, difference(case)?));
+fn assert_answered(cases: &[Compared]) {
+    let differ = |case: &Compared| Some(format!("{}: {}", case.name, case.difference.as_ref()?));
     let wrong: Vec<String> = cases.iter().filter_map(differ).collect();
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
 }

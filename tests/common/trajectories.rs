@@ -35,7 +35,8 @@ pub(crate) struct Pass {
     pub(crate) to: i32,
 }
 
-fn lines(name: &str) -> Box<dyn BufRead> {
+/// Returns the lines of a file.
+pub(crate) fn lines(name: &str) -> Box<dyn BufRead> {
     let path = format!("{}/tests/trajectories/{name}", env!("CARGO_MANIFEST_DIR"));
     let file = File::open(&path).unwrap_or_else(|e| panic!("{path}: {e}"));
     if name.ends_with(".gz") {

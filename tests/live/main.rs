@@ -28,6 +28,7 @@ mod saved;
 #[path = "../common/schema.rs"]
 mod schema;
 mod secrets;
+mod side_by_side;
 
 use std::path::Path;
 use std::process::Output;

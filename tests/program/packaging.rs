@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs};
 
+use kubectl_hpa::version::Version;
 use serde_json::Value;
 
 use super::archives::{Archives, RELEASED, RELEASES, TAG};
@@ -48,6 +49,14 @@ fn workflows_name_what_exists() {
             .unwrap()
     {
         assert!(root().join("krew").join(text(plugin, "")).with_extension("yaml").is_file());
+    }
+    let clusters = yaml(".github/workflows/cluster.yml");
+    let clusters = clusters["jobs"]["kind"]["strategy"]["matrix"]["include"].as_array().unwrap();
+    let newest = Version::newest().minor();
+    let versions = [23, newest - 2, newest - 1, newest].map(|minor| format!("v1.{minor}"));
+    assert_eq!(clusters.iter().map(|one| text(one, "/version")).collect::<Vec<_>>(), versions);
+    for (one, version) in clusters.iter().zip(versions) {
+        assert!(text(one, "/node").starts_with(&format!("kindest/node:{version}.")), "{one}");
     }
     for (workflow, script) in [
         ("test.yml", ".ci/run"),

@@ -1,0 +1,221 @@
+//! What the program says of the HPAs of a namespace, next to what their controller writes. Both change at any time,
+//! so a status is compared with what the program said shortly before and after it was written, with the same
+//! values of metrics and the same replicas. `tests/live` checks this comparison against the test API server.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// kubectl and the program, with a kubeconfig or that of the environment.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Tools {
+    pub(crate) kubeconfig: Option<PathBuf>,
+}
+
+impl Tools {
+    fn run(&self, mut command: Command, arguments: &[&str], input: &str) -> Output {
+        command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        if let Some(path) = &self.kubeconfig {
+            command.env("KUBECONFIG", path);
+        }
+        let mut child = command.spawn().expect("it runs");
+        let mut stdin = child.stdin.take().expect("its input");
+        std::io::Write::write_all(&mut stdin, input.as_bytes()).expect("it reads");
+        drop(stdin);
+        child.wait_with_output().expect("it ends")
+    }
+
+    /// Runs kubectl; its output, or what it says instead.
+    pub(crate) fn kubectl(&self, arguments: &[&str], input: &str) -> Result<String, String> {
+        let mut command = Command::new("kubectl");
+        // A server on the port of an earlier one is another.
+        if let Some(directory) = self.kubeconfig.as_ref().and_then(|path| path.parent()) {
+            command.arg("--cache-dir").arg(directory.join("cache"));
+        }
+        let output = self.run(command, arguments, input);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+    }
+
+    /// Runs kubectl, which must succeed.
+    #[track_caller]
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
+        let arguments = [arguments, &["--output=json"]].concat();
+        let text = self.kubectl(&arguments, "").unwrap_or_else(|e| panic!("{arguments:?}: {e}"));
+        serde_json::from_str(&text).expect("JSON")
+    }
+
+    /// Runs the program; its exit code and both of its outputs.
+    pub(crate) fn program(&self, arguments: &[&str]) -> (i32, String, String) {
+        let command = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
+        let output = self.run(command, arguments, "");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code().unwrap_or(-1), text(&output.stdout), text(&output.stderr))
+    }
+}
+
+/// How long before and after a new status the program may have said the same.
+const BEFORE: Duration = Duration::from_secs(20);
+const AFTER: Duration = Duration::from_secs(10);
+
+/// A status that stands longer than this has been confirmed by two passes.
+const STANDING: Duration = Duration::from_secs(40);
+
+/// What the program said of an HPA at a time.
+#[derive(Debug)]
+struct Said {
+    at: Duration,
+    outcome: Value,
+    certain: bool,
+    range: Value,
+}
+
+/// What is known about an HPA.
+#[derive(Debug, Default)]
+struct Hpa {
+    said: Vec<Said>,
+    /// Each status, with the time of the look that saw it first.
+    statuses: Vec<(Duration, Value)>,
+}
+
+/// How a status compares with what the program said.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Verdict {
+    /// They are equal, word for word. These are the events that belong to it.
+    Same(Vec<Value>),
+    /// The program did not know the controller's history, and its range has the result.
+    InRange,
+    /// The program was not asked when the metrics had these values.
+    Unseen,
+    /// They differ in this, whenever it was asked.
+    Differs(String),
+}
+
+/// The HPAs of a namespace while they are watched.
+pub(crate) struct Watch<'t> {
+    tools: &'t Tools,
+    namespace: String,
+    begun: Instant,
+    looked: bool,
+    hpas: BTreeMap<String, Hpa>,
+}
+
+impl<'t> Watch<'t> {
+    pub(crate) fn new(tools: &'t Tools, namespace: &str) -> Self {
+        let begun = Instant::now();
+        Self { tools, namespace: namespace.to_owned(), begun, looked: false, hpas: BTreeMap::new() }
+    }
+
+    /// Reads every status, and asks the program about every HPA.
+    pub(crate) fn look(&mut self) {
+        // What was there already may have been written long ago.
+        let at = if self.looked { self.begun.elapsed() } else { Duration::ZERO };
+        self.looked = true;
+        for mut hpa in list(self.tools.json(&["get", "hpa", "-n", &self.namespace])) {
+            let status = hpa["status"].take();
+            // The API server completes a status that nobody has written.
+            if status["conditions"].as_array().is_none_or(Vec::is_empty) {
+                continue;
+            }
+            let hpa = self.hpas.entry(name(&hpa)).or_default();
+            if hpa
+                .statuses
+                .last()
+                .is_none_or(|(_, last)| difference("status", last, &status).is_some())
+            {
+                hpa.statuses.push((at, status));
+            }
+        }
+        let (_, answers, errors) =
+            self.tools.program(&["explain", "-n", &self.namespace, "-o", "json"]);
+        let mut answers: Value =
+            serde_json::from_str(&answers).unwrap_or_else(|_| panic!("{errors}"));
+        let at = self.begun.elapsed();
+        for mut answer in list(answers.take()) {
+            let certain = answer["certainty"] == "certain";
+            let said = Said {
+                at,
+                outcome: answer["outcome"].take(),
+                certain,
+                range: answer["range"].take(),
+            };
+            let name = answer["hpa"]["name"].as_str().expect("a name").to_owned();
+            self.hpas.entry(name).or_default().said.push(said);
+        }
+    }
+
+    /// Judges each status that was written while it was watched, and the one that stands at the end.
+    pub(crate) fn verdicts(&self) -> BTreeMap<&str, Vec<Verdict>> {
+        let now = self.begun.elapsed();
+        let judged = self.hpas.iter().map(|(name, hpa)| {
+            let new = hpa.statuses.iter().filter(|(at, _)| !at.is_zero());
+            let new =
+                new.map(|(at, status)| hpa.judge(status, at.saturating_sub(BEFORE), *at + AFTER));
+            let last = hpa.statuses.last().filter(|(at, _)| now.saturating_sub(*at) > STANDING);
+            let last = last.map(|(_, status)| hpa.judge(status, now.saturating_sub(BEFORE), now));
+            (name.as_str(), new.chain(last).collect())
+        });
+        judged.collect()
+    }
+}
+
+impl Hpa {
+    fn judge(&self, status: &Value, from: Duration, to: Duration) -> Verdict {
+        let fits = |said: &&Said| {
+            let is = &said.outcome["status"];
+            (from..=to).contains(&said.at)
+                && ["currentMetrics", "currentReplicas"]
+                    .iter()
+                    .all(|field| difference(field, &is[field], &status[field]).is_none())
+        };
+        let mut verdict = Verdict::Unseen;
+        for said in self.said.iter().filter(fits) {
+            let Some(difference) = difference("status", &said.outcome["status"], status) else {
+                let events = said.outcome["events"].as_array().cloned().unwrap_or_default();
+                return Verdict::Same(events);
+            };
+            let desired = status["desiredReplicas"].as_i64();
+            let bound = |end: &str| said.range[end].as_i64();
+            if !said.certain && bound("min") <= desired && desired <= bound("max") {
+                verdict = Verdict::InRange;
+            } else if verdict == Verdict::Unseen {
+                verdict = Verdict::Differs(difference);
+            }
+        }
+        verdict
+    }
+}
+
+fn list(mut value: Value) -> Vec<Value> {
+    match value["items"].take() {
+        Value::Array(items) => items,
+        _ => Vec::new(),
+    }
+}
+
+fn name(object: &Value) -> String {
+    object["metadata"]["name"].as_str().expect("a name").to_owned()
+}
+
+/// Returns where two values differ. Absent, null and empty are equal, and times are ignored: those of the program
+/// are the time at which it was asked.
+fn difference(path: &str, said: &Value, written: &Value) -> Option<String> {
+    let is_empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+    match (said, written) {
+        (a, b) if is_empty(a) && is_empty(b) => None,
+        (Value::Object(a), Value::Object(b)) => a
+            .keys()
+            .chain(b.keys())
+            .filter(|key| !key.ends_with("Time"))
+            .find_map(|key| difference(&format!("{path}.{key}"), &said[key], &written[key])),
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            a.iter().zip(b).enumerate().find_map(|(place, (said, written))| {
+                difference(&format!("{path}[{place}]"), said, written)
+            })
+        }
+        _ => (said != written).then(|| format!("{path}: said {said}, written {written}")),
+    }
+}

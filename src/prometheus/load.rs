@@ -144,23 +144,17 @@ pub fn assemble(
     let (names, counts): (Vec<&str>, Vec<Column>) = counts.unzip();
     load.columns.extend(names.into_iter().map(str::to_owned));
     load.columns.extend(has_marks.then(|| "spec".to_owned()));
-    let text = |text: String| text.into_boxed_str();
-    load.rows = (first..=last)
-        .map(|row| {
-            let mut cell = vec![text(grid.time(row).to_string())];
-            let missing = || "missing".to_owned();
-            cell.extend(
-                cells.iter_mut().map(|column| text(column[row].take().unwrap_or_else(missing))),
-            );
-            cell.extend(
-                counts
-                    .iter()
-                    .map(|values| text(values[row].map_or_else(String::new, |n| n.to_string()))),
-            );
-            cell.extend(has_marks.then(|| text(marks.texts.remove(&row).unwrap_or_default())));
-            cell
-        })
-        .collect();
+    for row in first..=last {
+        let metrics = cells
+            .iter_mut()
+            .map(|column| column[row].take().unwrap_or_else(|| "missing".to_owned()));
+        let counts =
+            counts.iter().map(|values| values[row].map_or_else(String::new, |n| n.to_string()));
+        let mark = has_marks.then(|| marks.texts.remove(&row).unwrap_or_default());
+        load.rows.push(
+            std::iter::once(grid.time(row).to_string()).chain(metrics).chain(counts).chain(mark),
+        );
+    }
     Ok(load)
 }
 
@@ -357,7 +351,7 @@ mod tests {
     use crate::prometheus::grid::Grid;
     use crate::prometheus::queries::{Purpose, Question, SLOW, Wanted};
     use crate::snapshot::hpa::Hpa;
-    use crate::snapshot::load::{Load, LoadNote, LoadPart};
+    use crate::snapshot::load::{Load, LoadNote, LoadPart, Row};
 
     const START: &str = "2026-11-21T06:00:00Z";
     const NAN: f64 = f64::NAN;
@@ -403,8 +397,7 @@ mod tests {
     }
 
     fn rows(load: &Load) -> Vec<String> {
-        let row =
-            |row: &Vec<Box<str>>| row[1..].iter().map(|cell| &**cell).collect::<Vec<_>>().join(",");
+        let row = |row: Row<'_>| row.cells().skip(1).collect::<Vec<_>>().join(",");
         load.rows.iter().map(row).collect()
     }
 
@@ -419,7 +412,7 @@ mod tests {
         let load = load(&cpu(), 7, &[(Purpose::Metric(0), &[values]), (Purpose::Ready, &[ready])])
             .unwrap();
         assert_eq!(load.columns, ["time", "cpu", "ready"]);
-        assert_eq!(&*load.rows[0][0], "2026-11-21T06:00:30Z");
+        assert_eq!(load.rows.iter().next().unwrap().cells().next(), Some("2026-11-21T06:00:30Z"));
         // A float's noise is none of the load, and parts of a thousandth count as a whole one.
         assert_eq!(rows(&load), ["250m,2", "250m,", "missing,2", "0,3", "1001m,3"]);
         assert_eq!(load.notes, [LoadNote::NotRecorded(LoadPart::Replicas)]);
@@ -439,7 +432,7 @@ mod tests {
             ),
         ] {
             let load = load(&hpa(&metric), 2, &[(Purpose::Metric(0), &[&[value, value]])]).unwrap();
-            assert_eq!(&*load.rows[0][1], want);
+            assert_eq!(rows(&load)[0], want);
         }
     }
 
@@ -475,8 +468,8 @@ mod tests {
         let load = load(&cpu(), count, &answers).unwrap();
         let last = load.columns.iter().position(|title| title == "spec");
         let Some(last) = last else { return Vec::new() };
-        let marked = load.rows.iter().enumerate().filter(|(_, row)| !row[last].is_empty());
-        marked.map(|(at, row)| (at, row[last].to_string())).collect()
+        let marks = load.rows.iter().map(|row| row.cells().nth(last).unwrap().to_owned());
+        marks.enumerate().filter(|(_, mark)| !mark.is_empty()).collect()
     }
 
     #[test]

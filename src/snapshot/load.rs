@@ -1,8 +1,11 @@
 //! A load over time as it was read, from a table or from Prometheus: columns of text, with notes about them.
 //! It is saved unchanged, so that it can be played again. The timeline interprets the columns.
 
+use std::fmt;
+
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::apimachinery::go::GoDuration;
 
@@ -24,7 +27,7 @@ pub struct Load {
     /// The headers of the columns.
     pub columns: Vec<String>,
     /// A cell for each column, empty if there is no value; ordered by time.
-    pub rows: Vec<Vec<Box<str>>>,
+    pub rows: Rows,
     /// The lines of the rows in the original table, for messages.
     #[serde(skip)]
     pub lines: Vec<u64>,
@@ -34,6 +37,90 @@ impl Load {
     /// Returns the line of a row in messages; the first line has the headers.
     pub fn line(&self, row: usize) -> u64 {
         self.lines.get(row).copied().unwrap_or(row as u64 + 2)
+    }
+}
+
+/// Rows of cells. All cells are in one text, because weeks have hundreds of thousands of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rows {
+    text: String,
+    /// Where each cell ends in the text.
+    cells: Vec<usize>,
+    /// Where each row ends in the cells.
+    rows: Vec<usize>,
+}
+
+impl Rows {
+    /// Adds a row.
+    pub fn push(&mut self, cells: impl IntoIterator<Item = impl AsRef<str>>) {
+        for cell in cells {
+            self.text.push_str(cell.as_ref());
+            self.cells.push(self.text.len());
+        }
+        self.rows.push(self.cells.len());
+    }
+
+    /// Returns the rows in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Row<'_>> {
+        (0..self.rows.len()).map(|row| {
+            let start = row.checked_sub(1).map_or(0, |before| self.rows[before]);
+            Row { of: self, start, end: self.rows[row] }
+        })
+    }
+}
+
+/// One of [`Rows`].
+#[derive(Debug, Clone, Copy)]
+pub struct Row<'a> {
+    of: &'a Rows,
+    start: usize,
+    end: usize,
+}
+
+impl<'a> Row<'a> {
+    /// Returns its cells in order.
+    pub fn cells(self) -> impl ExactSizeIterator<Item = &'a str> {
+        let Rows { text, cells, .. } = self.of;
+        (self.start..self.end).map(|cell| {
+            let start = cell.checked_sub(1).map_or(0, |before| cells[before]);
+            &text[start..cells[cell]]
+        })
+    }
+}
+
+impl Serialize for Rows {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.cells())
+    }
+}
+
+impl<'de> Deserialize<'de> for Rows {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Rows;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a sequence of rows")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<Rows, A::Error> {
+                let mut rows = Rows::default();
+                while let Some(row) = all.next_element::<Vec<String>>()? {
+                    rows.push(row);
+                }
+                Ok(rows)
+            }
+        }
+
+        deserializer.deserialize_seq(Reader)
     }
 }
 

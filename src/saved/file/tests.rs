@@ -8,7 +8,7 @@ use crate::apimachinery::go::GoDuration;
 use crate::error::Error;
 use crate::saved::objects::Objects;
 use crate::saved::save::Saved;
-use crate::snapshot::load::{Load, LoadNote, LoadPart, LoadQuery};
+use crate::snapshot::load::{Load, LoadNote, LoadPart, LoadQuery, Rows};
 
 fn read(text: &str) -> Result<Objects, Error> {
     let mut objects = Objects::default();
@@ -274,7 +274,8 @@ fn a_load_is_read_as_it_was_saved() {
         LoadNote::Throttled(0.1 + 0.2),
     ];
     proptest::proptest!(|(rows in rows, columns in proptest::collection::vec(cell, 3), source in cell)| {
-        let cells = |row: Vec<String>| row.into_iter().map(String::into_boxed_str).collect();
+        let mut cells = Rows::default();
+        rows.into_iter().for_each(|row| cells.push(row));
         let query = LoadQuery { of: columns[0].clone(), query: source.clone() };
         let load = Load {
             source,
@@ -282,7 +283,7 @@ fn a_load_is_read_as_it_was_saved() {
             ready_after: Some(GoDuration(SignedDuration::from_millis(12_500))),
             notes: notes.to_vec(),
             columns,
-            rows: rows.into_iter().map(cells).collect(),
+            rows: cells,
             lines: Vec::new(),
         };
         let mut json = Vec::new();

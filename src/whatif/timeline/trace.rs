@@ -132,13 +132,13 @@ impl Trace {
         for (number, row) in load.rows.iter().enumerate() {
             let line = load.line(number);
             let place = at(line);
-            if row.len() != titles.len() {
-                let (got, want) = (row.len(), titles.len());
+            let cells = || row.cells().zip(&titles);
+            if row.cells().len() != titles.len() {
+                let (got, want) = (row.cells().len(), titles.len());
                 let fields = if got == 1 { "field" } else { "fields" };
                 let why = format!("{got} {fields}, where the first line has {want}");
                 return Err(place.bad(why));
             }
-            let cells = || row.iter().map(|text| &**text).zip(&titles);
             let text = cells().find(|(_, title)| matches!(title, Title::Time));
             let text = text.map_or("", |(text, _)| text);
             let (time, is_clock) = read_time(text).map_err(|why| place.bad(why).hint(TIMES))?;
@@ -482,7 +482,7 @@ pub fn read_csv(bytes: &[u8], origin: &str) -> Result<Load, Error> {
     let mut load = Load { source: origin.to_owned(), columns, ..Load::default() };
     while read_record(&mut reader, &mut row, origin)? {
         load.lines.push(row.position().map_or(0, |position| line_of(position, bytes)));
-        load.rows.push(row.iter().map(Into::into).collect());
+        load.rows.push(&row);
     }
     Ok(load)
 }

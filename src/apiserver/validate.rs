@@ -6,9 +6,11 @@
 mod cause;
 mod metadata;
 mod metrics;
+mod template;
 
 pub use cause::{Cause, Invalid};
 use cause::{Path, Shown};
+pub(crate) use template::validate as template;
 
 use super::default::AdmissionRules;
 use super::metadata::ObjectMeta;

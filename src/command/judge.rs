@@ -26,8 +26,8 @@ pub(super) fn judge(
         let facts = Facts::of(pass);
         let facts = run.map_or(facts, |run| facts.with_runs(run, replay.unwrap_or(run)));
         let found = watch.fail_on.iter();
-        let found = found
-            .map(|it| Expectation::not_found(it.as_str(), &explanation.of(*it), totals.is_some()));
+        let found =
+            found.map(|it| Expectation::not_found(it.as_str(), &explanation.of(*it), &facts));
         match runs.and_then(|runs| runs.search.as_ref()) {
             // What is expected chose among the settings.
             Some(search) => {

@@ -132,6 +132,10 @@ fn check_written<'a>(
     example: &str,
     inputs: impl IntoIterator<Item = (&'static str, &'a String)>,
 ) -> Result<(), Error> {
+    if path.is_empty() {
+        return Err(Error::usage(format!("{flag}: the name of the file is empty"))
+            .hint(format!("such as {flag}{example}")));
+    }
     if path == "-" {
         return Err(Error::usage(format!("{flag}- is not allowed, because stdout has the answer"))
             .hint(format!("use a file, such as {flag}{example}")));

@@ -18,7 +18,7 @@ use crate::snapshot::hpa::{
 };
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::shared::Shared;
-use crate::snapshot::{ExternalValue, MetricAnswer, Scale, Snapshot, Unread};
+use crate::snapshot::{ExternalValue, MetricAnswer, ObjectValue, Scale, Snapshot, Unread};
 
 /// What all metrics of a pass share.
 pub(super) struct Context<'s> {
@@ -457,7 +457,7 @@ impl<'s> Context<'s> {
             match (failed(answer, "custom"), answer) {
                 (Some(stop), _) => Err(stop),
                 (None, MetricAnswer::Object(values)) => match values[..] {
-                    [value] => Ok(value),
+                    [ObjectValue { value, .. }] => Ok(value),
                     _ => none(&format!(
                         "the custom metrics API server returned {} results when we asked for exactly one",
                         values.len()

@@ -159,7 +159,10 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         Note::OfManifest { origin, note } => format!("{origin}: {}", text(note, hpa)),
         Note::FieldIgnored { cause } => format!("ignored: {cause}"),
         Note::ManifestNotAlone { objects } => {
-            format!("ignored, because the pass does not depend on it: {}", listed(objects))
+            format!(
+                "only the HPA and its target are read from manifests; ignored: {}",
+                listed(objects)
+            )
         }
         Note::SelectorChanged { workload, selector, running } => format!(
             "spec.selector of {workload} is {selector} instead of {running}: the API server rejects \

@@ -76,14 +76,15 @@ fn without_pods(
     let Objects { scales, workloads, pods, pod_metrics, .. } = objects;
     let state = objects.state.as_ref();
 
-    let now = match (options.now, state.and_then(|state| state.now)) {
-        (Some(now), _) => now,
-        (None, Some(now)) => now,
-        (None, None) => {
-            basis.push(Basis::Clock { time: clock, source: ClockSource::System });
-            clock
-        }
+    let stated = state.and_then(|state| Some((state.now?, state.now_is_assumed)));
+    let (now, is_assumed) = match (options.now, stated) {
+        (Some(now), _) => (now, false),
+        (None, Some(stated)) => stated,
+        (None, None) => (clock, true),
     };
+    if is_assumed {
+        basis.push(Basis::Clock { time: now, source: ClockSource::System });
+    }
     let control_plane = &objects.control_plane;
     let Settings { controller, known } = controller_settings(
         state.map(ControllerState::settings),

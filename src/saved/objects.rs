@@ -147,6 +147,9 @@ pub struct ControllerState<'a> {
     /// The clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub now: Option<Timestamp>,
+    /// The clock is that of the system which read objects that state no time.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub now_is_assumed: bool,
     /// The version of the controller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kubernetes_version: Option<String>,

@@ -25,7 +25,8 @@ use crate::snapshot::load::Load;
 use crate::snapshot::metric::Milli;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{
-    Documents, ExternalValue, MetricAnswer, PodValue, Scale, ScaleError, Snapshot, Unread,
+    Documents, ExternalValue, MetricAnswer, ObjectValue, PodValue, Scale, ScaleError, Snapshot,
+    Unread,
 };
 use crate::version::Stage;
 
@@ -225,6 +226,7 @@ fn state<'a>(
     let controller = &snapshot.controller;
     let mut state = ControllerState {
         now: Some(snapshot.now),
+        now_is_assumed: !first.knows_time(),
         kubernetes_version: controller.version.stated().map(str::to_owned),
         // Unknown flags should be assumed again rather than stated.
         flags: known.flags,
@@ -387,10 +389,15 @@ fn values(answer: &MetricAnswer) -> Option<Vec<AnsweredValue>> {
             };
             values.iter().map(value).collect()
         }
-        MetricAnswer::Object(values) => values.iter().copied().map(of).collect(),
+        MetricAnswer::Object(values) => {
+            let value =
+                |it: &ObjectValue| AnsweredValue { timestamp: it.timestamp, ..of(it.value) };
+            values.iter().map(value).collect()
+        }
         MetricAnswer::External(values) => {
             let value = |it: &ExternalValue| AnsweredValue {
                 labels: Some(it.labels.clone()),
+                timestamp: it.timestamp,
                 ..of(it.value)
             };
             values.iter().map(value).collect()

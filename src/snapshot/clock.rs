@@ -55,11 +55,8 @@ impl ClockDoubt {
     /// Returns the doubt about the clock of saved objects, judging by samples that state their time.
     pub fn of(snapshot: &Snapshot, clock: Clock) -> Option<Self> {
         let pods = snapshot.pod_metrics.iter().map(|sample| sample.timestamp);
-        let custom = snapshot.metrics.iter().flat_map(|answer| match answer {
-            MetricAnswer::Pods(values) => &values[..],
-            _ => &[],
-        });
-        let newest = pods.chain(custom.map(|value| value.timestamp)).max()?;
+        let other = snapshot.metrics.iter().flat_map(MetricAnswer::times);
+        let newest = pods.chain(other).max()?;
         let age = snapshot.now.duration_since(newest);
         let why = match clock {
             Clock::System => (age.abs() > CLOSE).then_some(Why::Unstated),

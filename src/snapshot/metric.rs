@@ -8,6 +8,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::pod::{Meta, Name, ResourceName, ZERO_TIME};
+use super::{ObjectValue, PodValue};
 use crate::apimachinery::go::GoDuration;
 use crate::apimachinery::json::{duplicate, null_as_default};
 use crate::apimachinery::quantity::Amount;
@@ -247,6 +248,24 @@ impl From<MetricValueWire> for MetricValue {
             window: SignedDuration::from_secs(window),
             value: wire.value,
         }
+    }
+}
+
+impl MetricValue {
+    /// Returns it as the value of a pod.
+    pub(crate) fn of_pod(&self) -> PodValue {
+        PodValue {
+            pod: self.described_object.name.as_str().into(),
+            value: self.value.milli_value(),
+            timestamp: self.timestamp,
+            window: self.window,
+        }
+    }
+
+    /// Returns it as the value of another object.
+    pub(crate) fn of_object(&self) -> ObjectValue {
+        let timestamp = Some(self.timestamp).filter(|time| *time != ZERO_TIME);
+        ObjectValue { value: self.value.milli_value(), timestamp }
     }
 }
 

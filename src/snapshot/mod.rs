@@ -154,8 +154,8 @@ pub enum MetricAnswer {
     PodMetrics,
     /// Pods: a value for each pod.
     Pods(Vec<PodValue>),
-    /// Object: milli-values; the controller accepts exactly one.
-    Object(Vec<i64>),
+    /// Object: the controller accepts exactly one value.
+    Object(Vec<ObjectValue>),
     /// External: values in the order of the response.
     External(Vec<ExternalValue>),
     /// The request failed, with this text.
@@ -168,6 +168,16 @@ impl MetricAnswer {
     /// Whether the controller may have an answer that is missing here.
     pub fn is_unread(&self) -> bool {
         matches!(self, Self::Unread(_))
+    }
+
+    /// Returns when its values were measured, as far as they state it.
+    pub(crate) fn times(&self) -> Vec<Timestamp> {
+        match self {
+            Self::Pods(values) => values.iter().map(|value| value.timestamp).collect(),
+            Self::Object(values) => values.iter().filter_map(|value| value.timestamp).collect(),
+            Self::External(values) => values.iter().filter_map(|value| value.timestamp).collect(),
+            Self::PodMetrics | Self::Failed(_) | Self::Unread(_) => Vec::new(),
+        }
     }
 }
 
@@ -228,6 +238,15 @@ pub struct PodValue {
     pub window: SignedDuration,
 }
 
+/// A value of a metric of an object.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ObjectValue {
+    /// The value in milli-units.
+    pub value: i64,
+    /// When it was measured, if stated. The controller ignores it.
+    pub timestamp: Option<Timestamp>,
+}
+
 /// A value of an external metric.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExternalValue {
@@ -235,6 +254,8 @@ pub struct ExternalValue {
     pub labels: Labels,
     /// The value in milli-units.
     pub value: i64,
+    /// When it was measured, if stated. The controller ignores it.
+    pub timestamp: Option<Timestamp>,
 }
 
 /// Another HPA of the namespace, as the controller stores it for the ambiguity check.

@@ -244,17 +244,23 @@ impl Expectation {
     }
 
     /// That nothing is found of what `--fail-on` names; `found` is what is, maybe in the first pass of a
-    /// run.
-    pub fn not_found(what: &'static str, found: &[&str], is_of_first_pass: bool) -> Self {
+    /// run. What could not be read may hide a finding.
+    pub fn not_found(what: &'static str, found: &[&str], facts: &Facts<'_>) -> Self {
+        let lacking = facts.lacking();
+        let (truth, hint) = match (found, lacking) {
+            ([], None) => (Truth::True, None),
+            ([], Some(lacking)) => (Truth::Unknown, Some(lacking)),
+            (found, _) => (Truth::False, Some(format!("found: {}", found.join(", ")))),
+        };
         Self {
             expression: format!("no finding {what}"),
             fail_on: Some(what),
-            truth: if found.is_empty() { Truth::True } else { Truth::False },
+            truth,
             values: Vec::new(),
             is_plain: true,
             lack: None,
-            hint: (!found.is_empty()).then(|| format!("found: {}", found.join(", "))),
-            is_of_first_pass,
+            hint,
+            is_of_first_pass: facts.has_runs(),
         }
     }
 

@@ -77,7 +77,7 @@ fn charts_are_taken_as_they_are_rendered() {
              template: that of Deployment/web in deployment.yaml
              cpu request of app: 50m (was 100m)
              label version: 1.5 (was 1.4)
-             note deployment.yaml: ignored, because the pass does not depend on it: Pod/web-test-connection, 1 Service, 1 ServiceAccount
+             note deployment.yaml: only the HPA and its target are read from manifests; ignored: Pod/web-test-connection, 1 Service, 1 ServiceAccount
              4 to 6",
         ),
         (
@@ -99,7 +99,7 @@ fn charts_are_taken_as_they_are_rendered() {
              template: that of StatefulSet/db in statefulset.yaml
              container exporter: none (was requests cpu 20m, memory 64Mi)
              finding at-max
-             note statefulset.yaml: ignored, because the pass does not depend on it: 1 PodDisruptionBudget, 1 Service
+             note statefulset.yaml: only the HPA and its target are read from manifests; ignored: 1 PodDisruptionBudget, 1 Service
              3 to 5",
         ),
         (
@@ -109,7 +109,7 @@ fn charts_are_taken_as_they_are_rendered() {
              template: that of Deployment/web in several.yaml
              cpu request of app: 120m (was 100m)
              finding rounding
-             note several.yaml: ignored, because the pass does not depend on it: HorizontalPodAutoscaler/api, HorizontalPodAutoscaler/worker, Deployment/api, Deployment/worker
+             note several.yaml: only the HPA and its target are read from manifests; ignored: HorizontalPodAutoscaler/api, HorizontalPodAutoscaler/worker, Deployment/api, Deployment/worker
              stays at 4",
         ),
         (
@@ -118,7 +118,7 @@ fn charts_are_taken_as_they_are_rendered() {
             "HPA: that of cronjob.yaml
              target of cpu: 30% (was 60%)
              template: that of Deployment/web in cronjob.yaml, which changes nothing
-             note cronjob.yaml: ignored, because the pass does not depend on it: Job/migrate, 1 CronJob, 1 DaemonSet
+             note cronjob.yaml: only the HPA and its target are read from manifests; ignored: Job/migrate, 1 CronJob, 1 DaemonSet
              4 to 8",
         ),
         (
@@ -136,7 +136,7 @@ fn charts_are_taken_as_they_are_rendered() {
              target of cpu: 20% (was 60%)
              template: that of Deployment/web in list.yaml
              cpu request of app: 300m (was 100m)
-             note list.yaml: ignored, because the pass does not depend on it: 1 ConfigMap
+             note list.yaml: only the HPA and its target are read from manifests; ignored: 1 ConfigMap
              stays at 4",
         ),
         (
@@ -144,7 +144,7 @@ fn charts_are_taken_as_they_are_rendered() {
             "workload-only.yaml",
             "template: that of Deployment/web in workload-only.yaml
              cpu request of app: 60m (was 100m)
-             note workload-only.yaml: ignored, because the pass does not depend on it: Deployment/api
+             note workload-only.yaml: only the HPA and its target are read from manifests; ignored: Deployment/api
              4 to 7",
         ),
         (
@@ -161,7 +161,7 @@ fn charts_are_taken_as_they_are_rendered() {
             "HPA: that of crds.yaml
              behavior.scaleDown.policies: 50% per 60s (was none)
              behavior.scaleDown.stabilizationWindowSeconds: 60 (was none)
-             note crds.yaml: ignored, because the pass does not depend on it: 1 CustomResourceDefinition, 1 Queue, 2 ServiceMonitor
+             note crds.yaml: only the HPA and its target are read from manifests; ignored: 1 CustomResourceDefinition, 1 Queue, 2 ServiceMonitor
              stays at 4",
         ),
         (
@@ -260,6 +260,36 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
             "standard input: 2 HorizontalPodAutoscalers for Deployment/web: \
              web (standard input:1), web (standard input:10)",
             "keep one of them",
+        ),
+        (
+            all(&[
+                hpa("web", "web"),
+                hpa("api", "web").replace("maxReplicas: 3", "maxReplicas: -1"),
+            ]),
+            "standard input: HorizontalPodAutoscaler.autoscaling \"api\" is invalid: \
+             [spec.maxReplicas: Invalid value: -1: must be greater than or equal to 1, \
+             spec.maxReplicas: Invalid value: -1: must be greater than or equal to `minReplicas`]",
+            "the API server would reject this manifest",
+        ),
+        (
+            all(&[hpa("web", "web"), hpa("api", "web").replace("maxReplicas", "maxReplcas")]),
+            "standard input: unknown field \"spec.maxReplcas\", did you mean \"spec.maxReplicas\"?",
+            "use --validate=warn",
+        ),
+        (
+            workload("Deployment", "web")
+                + "spec: {template: {spec: {containers: [{name: web, resources: \
+                   {requests: {cpu: -1}}}]}}}\n",
+            "standard input: Deployment/web: \
+             spec.template.spec.containers[0].resources.requests[cpu]: Invalid value: \"-1\": must be \
+             greater than or equal to 0",
+            "the API server would reject this manifest",
+        ),
+        (
+            workload("Deployment", "api").replace("{name: api", "{namespace: shop, name: api"),
+            "standard input: contains neither a HorizontalPodAutoscaler for Deployment/web nor \
+             Deployment/web",
+            "it has Deployment/api in shop",
         ),
         (
             all(&[service.clone(), service.clone()]),

@@ -121,7 +121,7 @@ fn a_value_that_is_put_back_gives_the_recorded_answer() {
         let mut flags = Vec::new();
         for index in 0..input.snapshot.hpa.spec.metrics.len() {
             let total = match &input.snapshot.metrics[index] {
-                MetricAnswer::Object(values) if values.len() == 1 => values[0],
+                MetricAnswer::Object(values) if values.len() == 1 => values[0].value,
                 MetricAnswer::External(values) if !values.is_empty() => {
                     values.iter().try_fold(0i64, |sum, value| {
                         let inside = value.value >= 0;
@@ -603,6 +603,17 @@ fn what_cannot_be_is_refused_with_what_can() {
             "--set=behavior.scaleDwn=null",
             "--set behavior.scaleDwn: the spec has no such field",
             "did you mean behavior.scaleDown?",
+        ),
+        (
+            "--set=behavior={\"scaleDown\":{\"stabilisationWindowSeconds\":0}}",
+            "unknown field \"spec.behavior.scaleDown.stabilisationWindowSeconds\", did you mean \
+             \"spec.behavior.scaleDown.stabilizationWindowSeconds\"?",
+            "",
+        ),
+        (
+            "--set=behavior.scaleUp.policies=[{\"type\":\"Pods\",\"value\":1,\"periodSeconds\":15,\"foo\":1}]",
+            "--set behavior.scaleUp.policies: unknown field \"spec.behavior.scaleUp.policies[0].foo\"",
+            "",
         ),
         (
             "--set=scaleTargetRef.name=other",
@@ -1262,7 +1273,7 @@ metadata: {name: other}
 spec: {maxReplicas: 2}
 ";
     let text = manifest("  maxReplicas: 9") + others;
-    let note = "ignored, because the pass does not depend on it: \
+    let note = "only the HPA and its target are read from manifests; ignored: \
                 HorizontalPodAutoscaler/other, 1 Service";
     let (code, stdout, stderr) = with_candidate("others", &text, &[]);
     assert_eq!(code, Some(0), "{stderr}");

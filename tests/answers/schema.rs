@@ -101,9 +101,14 @@ fn inputs() -> Vec<(String, Input)> {
         let input = common::read(&text).unwrap_or_else(|e| panic!("{name}: {e}"));
         (name.to_owned(), input)
     });
+    // Other versions, among them those that name no reason.
+    let versions = recorded::read("tests/vectors/versions").into_iter().step_by(10).map(|case| {
+        let input = common::read(case.input.get()).unwrap_or_else(|e| panic!("{}: {e}", case.name));
+        (case.name, input)
+    });
     let examples =
         EXAMPLES.map(|(directory, name)| (directory.to_owned(), example(directory, name)));
-    let mut inputs: Vec<_> = recorded.chain(made).chain(examples).collect();
+    let mut inputs: Vec<_> = recorded.chain(made).chain(versions).chain(examples).collect();
     let mut unknown = inputs.clone();
     for (name, input) in &mut unknown {
         name.push_str(" without its memory");

@@ -10,7 +10,6 @@ use std::sync::LazyLock;
 use flate2::read::GzDecoder;
 use jiff::Timestamp;
 use kubectl_hpa::apimachinery::quantity::Quantity;
-use kubectl_hpa::apimachinery::selector::Labels;
 use kubectl_hpa::engine;
 use kubectl_hpa::memory::Memory;
 use kubectl_hpa::saved::assemble::assemble;
@@ -104,7 +103,7 @@ pub(crate) fn asking_for(replicas: i32) -> (Vec<MetricSpec>, Vec<MetricAnswer>) 
         ..MetricSpec::default()
     };
     let value = i64::from(replicas) * 1000;
-    let value = ExternalValue { labels: Labels::default(), value };
+    let value = ExternalValue { value, ..ExternalValue::default() };
     (vec![spec], vec![MetricAnswer::External(vec![value])])
 }
 

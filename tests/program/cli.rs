@@ -179,6 +179,11 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
         assert_eq!(table.status.code(), Some(i32::from(code > 0)), "{name}");
         let saves = shown.contains("`kubectl hpa explain web -n shop --save FILE` saves");
         assert_eq!(saves, code == 2, "{name}: {shown}");
+        // A finding may hide behind what is not known.
+        let gate = ["predict", "web", "-f", "-", "--fail-on", "unreachable-target"];
+        let gate = run(&gate, &input, &[]);
+        let expected = if code == 0 { 0 } else { 4 };
+        assert_eq!(gate.status.code(), Some(expected), "{name}: {}", text(&gate.stderr));
     }
 
     // Assumptions need not be in the input.
@@ -196,6 +201,10 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
     let note = "the input lacks the target Deployment web: add the Deployment; ";
     assert!(page.contains(note), "{page}");
     assert!(page.contains("explain web -n shop --save FILE` saves"), "{page}");
+    for flags in [["--fail-on", "at-max"], ["--expect", "not blocked"]] {
+        let gate = run(&[&["predict", "web", "-f", "-"], &flags[..]].concat(), &missing, &[]);
+        assert_eq!(gate.status.code(), Some(4), "{flags:?}: {}", text(&gate.stderr));
+    }
     // Nothing is said in the controller's name, and the spec is as a server would store it.
     let object = answer(&["explain", "web", "-f", "-", "-o", "json"], &missing, &[]);
     let object: Value = serde_json::from_str(&object).expect("JSON is printed");
@@ -1435,6 +1444,40 @@ fn a_clock_far_from_its_samples_is_said_where_the_answer_stands() {
         let type_this = "--now 2026-11-21T07:00:00Z";
         assert_eq!(head.contains(type_this), why.is_some(), "{now:?}: {head}");
         assert_eq!(doubt["newestSample"] == "2026-11-21T07:00:00Z", why.is_some(), "{now:?}");
+    }
+}
+
+/// The times of metrics of objects and of external ones are compared with the clock, too, and what is saved
+/// keeps the doubt.
+#[test]
+fn other_metrics_are_compared_with_the_clock_too_and_a_saved_state_keeps_the_doubt() {
+    let directory = directory("clock");
+    let path = directory.join("state.json");
+    let (spec, _) = HPA.split_once("  - type").expect("metrics");
+    let of = |metric: &str| format!("{spec}  - {metric}");
+    let external = "{type: External, external: {metric: {name: queue}, \
+                    target: {type: AverageValue, averageValue: 10}}}\n";
+    let object = "{type: Object, object: {metric: {name: queue}, \
+                  describedObject: {apiVersion: v1, kind: Service, name: web}, \
+                  target: {type: Value, value: 10}}}\n";
+    let external_value = "kind: ExternalMetricValueList\napiVersion: external.metrics.k8s.io/v1beta1\n\
+                          items: [{metricName: queue, value: 20, timestamp: 2026-11-21T07:00:00Z}]\n";
+    let object_value = "kind: MetricValueList\napiVersion: custom.metrics.k8s.io/v1beta2\n\
+                        items: [{metric: {name: queue}, value: 10, timestamp: 2026-11-21T07:00:00Z, \
+                        describedObject: {kind: Service, name: web, namespace: shop, apiVersion: v1}}]\n";
+    for (metric, value) in [(external, external_value), (object, object_value)] {
+        let input = documents(&[&of(metric), REST, value]);
+        let save = ["explain", "web", "-f", "-", "-o", "json", "--save"];
+        let save = [&save[..], &[path.to_str().expect("a path in UTF-8")]].concat();
+        let first: Value = serde_json::from_str(&answer(&save, &input, &[])).expect("JSON");
+        assert_eq!(first["clockDoubt"]["why"], "unstated", "{metric}");
+        let again = fs::read_to_string(&path).expect("a saved state");
+        let again = answer(&["explain", "web", "-f", "-", "-o", "json"], &again, &[]);
+        let again: Value = serde_json::from_str(&again).expect("JSON");
+        assert_eq!(again["clockDoubt"], first["clockDoubt"], "{metric}");
+        let stated = ["explain", "web", "-f", "-", "-o", "json", "--now", "2026-11-21T07:00:20Z"];
+        let stated: Value = serde_json::from_str(&answer(&stated, &input, &[])).expect("JSON");
+        assert_eq!(stated["clockDoubt"], Value::Null, "{metric}");
     }
 }
 

@@ -88,6 +88,14 @@ impl Path {
         Self(format!("{}[{index}]", self.0))
     }
 
+    pub(crate) fn key(&self, key: &str) -> Self {
+        Self(format!("{}[{key}]", self.0))
+    }
+
+    pub(crate) fn duplicate(&self, value: &str) -> Cause {
+        self.cause(format!("Duplicate value: {}", Shown::Text(value)))
+    }
+
     pub(crate) fn required(&self, detail: &str) -> Cause {
         let separator = if detail.is_empty() { "" } else { ": " };
         self.cause(format!("Required value{separator}{detail}"))

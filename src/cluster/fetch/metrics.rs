@@ -15,7 +15,7 @@ use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
 use crate::snapshot::note::Note;
 use crate::snapshot::shared::Shared;
-use crate::snapshot::{ExternalValue, MetricAnswer, PodValue, Unread};
+use crate::snapshot::{ExternalValue, MetricAnswer, Unread};
 
 /// How many metrics are requested concurrently.
 const AT_ONCE: usize = 8;
@@ -130,13 +130,7 @@ impl Fetch<'_> {
                     metric_query(source.metric.selector.as_ref(), "&metricLabelSelector"),
                 );
                 let values = self.custom_values(&path).await?;
-                let value = |value: MetricValue| PodValue {
-                    pod: value.described_object.name.into(),
-                    value: value.value.milli_value(),
-                    timestamp: value.timestamp,
-                    window: value.window,
-                };
-                Ok(MetricAnswer::Pods(values.into_iter().map(value).collect()))
+                Ok(MetricAnswer::Pods(values.iter().map(MetricValue::of_pod).collect()))
             }
             MetricSource::Object(source) => {
                 let version = custom.as_ref().map_err(Clone::clone)?;
@@ -156,8 +150,7 @@ impl Fetch<'_> {
                     format!("{root}/{}/{name}/{metric}{query}", resource.group_resource())
                 };
                 let values = self.custom_values(&path).await?;
-                let values = values.iter().map(|value| value.value.milli_value());
-                Ok(MetricAnswer::Object(values.collect()))
+                Ok(MetricAnswer::Object(values.iter().map(MetricValue::of_object).collect()))
             }
             MetricSource::External(source) => {
                 let path = format!(
@@ -168,8 +161,9 @@ impl Fetch<'_> {
                 let page: List<ExternalMetricValue> =
                     self.metrics_json(&path, "ExternalMetricValueList").await?;
                 let values = page.items.into_iter().flatten().map(|value| ExternalValue {
-                    labels: value.metric_labels,
                     value: value.value.milli_value(),
+                    labels: value.metric_labels,
+                    timestamp: value.timestamp,
                 });
                 Ok(MetricAnswer::External(values.collect()))
             }

@@ -396,7 +396,8 @@ impl<'a> ReasonFinder<'a> {
                     "a past recommendation held the replicas then ({reason}), and no longer does"
                 )
             }
-            (Some(None), Some(true), _) => {
+            // If the pass then saw the same, it remembered at least what is remembered now.
+            (Some(None), Some(true), _) if self.has_moved() => {
                 "a past recommendation holds the replicas now, and did not then".to_owned()
             }
             _ if rate && other_desired => format!(
@@ -406,6 +407,25 @@ impl<'a> ReasonFinder<'a> {
             _ => return,
         };
         self.push(Code::Memory, BearsOn::Limits, message);
+    }
+
+    /// Whether the pass may propose something else than the last one did.
+    fn has_moved(&self) -> bool {
+        use Code::{
+            FailedThen, FailsNow, JustScaled, MetricsMoved, PodsChanged, RescaledSince, SpecChanged,
+        };
+        let moved = [
+            SpecChanged,
+            RescaledSince,
+            JustScaled,
+            FailsNow,
+            FailedThen,
+            MetricsMoved,
+            PodsChanged,
+        ];
+        let is_newer = |measured: Measured| self.since(measured.to.time) != Since::Before;
+        moved.into_iter().any(|code| self.has(code))
+            || self.rows.iter().filter_map(|row| row.measured).any(is_newer)
     }
 
     /// Returns when a hold shown in the status ends at the latest, by the assumed window; `None` if that is

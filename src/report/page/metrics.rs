@@ -6,7 +6,7 @@ use crate::engine::decision::{
     Because, Fill, Filled, Group, MetricResult, MetricStep, PodCounts, Proposal, Step,
 };
 use crate::report::section::{Detail, Part, Section, Table};
-use crate::report::words::{count, list, number, quantity, value};
+use crate::report::words::{amount_of, count, current, list, number, quantity};
 use crate::snapshot::Unread;
 use crate::snapshot::hpa::MetricValueStatus;
 
@@ -72,7 +72,7 @@ impl Words<'_> {
     fn current(&self, metric: &MetricStep, proposal: &Proposal) -> String {
         let over_replicas = proposal.total.is_some() && metric.target.average_value.is_some();
         let none = self.scale().is_some_and(|scale| scale.status_replicas == 0);
-        if over_replicas && none { "-".to_owned() } else { value(&proposal.current) }
+        if over_replicas && none { "-".to_owned() } else { current(metric, &proposal.current) }
     }
 
     fn counted(&self, metric: &MetricStep, proposal: &Proposal) -> String {
@@ -228,7 +228,8 @@ pub(in crate::report) fn current_and_target(metric: &MetricStep) -> String {
     let current = match &metric.result {
         MetricResult::Proposal(proposal) => {
             let MetricValueStatus { average_utilization, average_value, value } = &proposal.current;
-            let amount = average_value.as_ref().or(value.as_ref()).map(quantity);
+            let amount = average_value.as_ref().or(value.as_ref());
+            let amount = amount.map(|amount| amount_of(metric, amount));
             average_utilization.map(|percent| format!("{percent}%")).or(amount)
         }
         MetricResult::Error(_) | MetricResult::Unread(_) => None,

@@ -13,7 +13,9 @@ use crate::snapshot::hpa::{
 };
 use crate::snapshot::metric::{MetricValue, PodMetrics};
 use crate::snapshot::pod::ZERO_TIME;
-use crate::snapshot::{Documents, ExternalValue, MetricAnswer, PodValue, Scale, Unread};
+use crate::snapshot::{
+    Documents, ExternalValue, MetricAnswer, ObjectValue, PodValue, Scale, Unread,
+};
 
 /// Answers the requests for metrics from the objects.
 pub(super) struct Answers<'o> {
@@ -128,17 +130,7 @@ impl Answers<'_> {
             object.kind == "Pod"
                 && self.pod_labels.get(object.name.as_str()).is_some_and(|it| self.is_selected(it))
         };
-        MetricAnswer::Pods(
-            self.values(metric)
-                .filter(selected)
-                .map(|value| PodValue {
-                    pod: value.described_object.name.as_str().into(),
-                    value: value.value.milli_value(),
-                    timestamp: value.timestamp,
-                    window: value.window,
-                })
-                .collect(),
-        )
+        MetricAnswer::Pods(self.values(metric).filter(selected).map(MetricValue::of_pod).collect())
     }
 
     fn object(
@@ -156,7 +148,7 @@ impl Answers<'_> {
                 && (object.api_version.is_empty() || names::group(&object.api_version) == group)
         });
         match value {
-            Some(value) => MetricAnswer::Object(vec![value.value.milli_value()]),
+            Some(value) => MetricAnswer::Object(vec![value.of_object()]),
             // An adapter without a value answers "not found", never with an empty list.
             None => MetricAnswer::Failed(self.absence(wanted, metric)),
         }
@@ -188,6 +180,7 @@ impl Answers<'_> {
                 .map(|value| ExternalValue {
                     labels: value.metric_labels.clone(),
                     value: value.value.milli_value(),
+                    timestamp: value.timestamp,
                 })
                 .collect(),
         )
@@ -265,12 +258,17 @@ fn as_answered(answer: &ApiAnswer<'_>, request: &Request<'_>) -> MetricAnswer {
                 })
                 .collect(),
         ),
-        Request::Object(..) => MetricAnswer::Object(values.map(|item| item.value.0).collect()),
+        Request::Object(..) => MetricAnswer::Object(
+            values
+                .map(|item| ObjectValue { value: item.value.0, timestamp: item.timestamp })
+                .collect(),
+        ),
         Request::External(_) => MetricAnswer::External(
             values
-                .map(|AnsweredValue { labels, value, .. }| ExternalValue {
+                .map(|AnsweredValue { labels, value, timestamp, .. }| ExternalValue {
                     labels: labels.clone().unwrap_or_default(),
                     value: value.0,
+                    timestamp: *timestamp,
                 })
                 .collect(),
         ),

@@ -11,7 +11,9 @@ use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{ControllerState, OWN_API_VERSION, Objects, UndecodedHpa, UndecodedScaledObject};
+use super::{
+    Api, ApiError, ControllerState, OWN_API_VERSION, Objects, UndecodedHpa, UndecodedScaledObject,
+};
 use crate::apimachinery::json;
 use crate::apimachinery::json::{Text, UniqueMap, null_as_default, plain, string_map};
 use crate::apimachinery::metadata::{Condition, Metadata};
@@ -246,10 +248,19 @@ impl Objects {
             }
             ("kubectl-hpa", "ControllerState") if api_version == OWN_API_VERSION => {
                 let state = ControllerState::deserialize(fields)?;
+                let of_scale = |it: &ApiError| {
+                    it.denied && matches!(it.api, Api::Mapping | Api::Scale | Api::ScaleUpdate)
+                };
+                if state.errors.iter().any(of_scale) {
+                    return Err(D::Error::custom(
+                        "errors: denied is only for resource, custom and external: without the \
+                         scale, there is no answer",
+                    ));
+                }
                 if self.state.replace(state).is_some() {
                     return Err(D::Error::custom(format_args!(
                         "second ControllerState (the first is in {}): saved states cannot be \
-                         combined",
+                         combined, so read one of them",
                         self.state_origin
                     )));
                 }

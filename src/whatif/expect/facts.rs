@@ -16,7 +16,7 @@ use crate::memory::{Remembered, infer};
 use crate::numbers;
 use crate::outlook::{Outlook, Range};
 use crate::pass::{Doubts, Pass};
-use crate::snapshot::{MetricAnswer, Snapshot};
+use crate::snapshot::{MetricAnswer, ScaleError, Snapshot};
 use crate::whatif::timeline::{Stretch, Totals};
 
 /// The value of a field.
@@ -158,6 +158,7 @@ const OPEN_TIME: &str = "it depends on the time of the pass, which is in doubt";
 const NO_METRICS: &str = "the pass ignores the metrics";
 const OPEN_MEMORY: &str = "it depends on the controller's history";
 const NO_SCALE: &str = "the scale of the target cannot be read";
+const NO_TARGET: &str = "the input lacks the target";
 const UNDECIDED: &str = "the pass ends earlier";
 
 impl<'a> RunFacts<'a> {
@@ -427,9 +428,18 @@ impl<'a> Facts<'a> {
         self.unread().unwrap_or_else(|| Fact::count(count(&metrics) as i64))
     }
 
-    /// Which metrics are not known here, where some are not: the controller may have read them.
+    /// What is unknown here although the controller may have read it, if anything is.
     fn unread(&self) -> Option<Fact> {
-        self.decision.outcome.lacking(&self.snapshot.hpa.spec).map(Fact::Unknown)
+        self.lacking().map(Fact::Unknown)
+    }
+
+    /// The same as a clause.
+    pub fn lacking(&self) -> Option<String> {
+        let no_target = || match self.snapshot.scale {
+            Err(ScaleError::Missing(_)) => Some(NO_TARGET.to_owned()),
+            _ => None,
+        };
+        self.decision.outcome.lacking(&self.snapshot.hpa.spec).or_else(no_target)
     }
 
     /// Something of the replicas after the pass and before. In a blocked pass they stay, but that is

@@ -3,8 +3,9 @@
 //! makes of it.
 
 use crate::apiserver::convert::{HpaObject, HpaVersion, UnknownField, hpa_with_unknown_fields};
-use crate::apiserver::default::{set_on_decode, set_on_read};
+use crate::apiserver::default::{AdmissionRules, set_on_decode, set_on_read};
 use crate::apiserver::metadata::ObjectMeta;
+use crate::apiserver::validate::{Invalid, validate};
 use crate::args::Validate;
 use crate::error::{Error, listed};
 use crate::keda::{self, KedaHpa, OpenMetric, Refused};
@@ -142,9 +143,14 @@ impl Candidate {
     /// Nothing does, or it is ambiguous what.
     pub(super) fn choose(&self, hpa: &Hpa) -> Result<Chosen<'_>, Error> {
         let target = &hpa.spec.scale_target_ref;
-        let here = |namespace: &Option<String>| {
+        let is_of_it = |namespace: &Option<String>| {
             namespace.as_ref().is_none_or(|namespace| *namespace == hpa.namespace)
         };
+        // Manifests that are all of other namespaces are compared as if they were of this one.
+        let mut namespaces = self.hpas.iter().map(|it| &it.namespace);
+        let mut of_workloads = self.workloads.iter().map(|it| &it.metadata.namespace);
+        let is_elsewhere = !namespaces.any(is_of_it) && !of_workloads.any(is_of_it);
+        let here = |namespace: &Option<String>| is_elsewhere || is_of_it(namespace);
         let scales_it = |it: &Manifest| it.target.as_ref().is_some_and(|own| is_same(own, target));
         let is_own = |it: &&&Manifest| it.name == hpa.name && scales_it(it);
         let fitting = self.hpas.iter().filter(|it| here(&it.namespace) && scales_it(it));
@@ -199,12 +205,19 @@ impl Candidate {
 
     /// The error where nothing is about a target.
     fn without(&self, target: &CrossVersionObjectReference) -> Error {
+        let placed = |reference: String, namespace: &Option<String>| match namespace {
+            Some(namespace) => format!("{reference} in {namespace}"),
+            None => reference,
+        };
         let hpas = self.hpas.iter().map(|it| match &it.target {
-            Some(target) => format!("{} for {target}", it.reference),
-            None => it.reference.clone(),
+            Some(target) => {
+                format!("{} for {target}", placed(it.reference.clone(), &it.namespace))
+            }
+            None => placed(it.reference.clone(), &it.namespace),
         });
-        let there: Vec<String> =
-            hpas.chain(self.workloads.iter().map(Workload::reference)).collect();
+        let workloads = self.workloads.iter();
+        let workloads = workloads.map(|it| placed(it.reference(), &it.metadata.namespace));
+        let there: Vec<String> = hpas.chain(workloads).collect();
         Error::usage(format!(
             "{}: contains neither a HorizontalPodAutoscaler for {target} nor {target}",
             self.origin
@@ -305,11 +318,25 @@ impl Manifest {
     }
 
     /// The HPA as the API server would have it in a namespace.
-    pub(super) fn applied(&self, namespace: &str) -> Option<Hpa> {
-        let mut object = self.object.clone().ok()?;
+    ///
+    /// # Errors
+    ///
+    /// The manifest cannot be read, or the API server would reject it.
+    pub(super) fn applied(&self, namespace: &str, rules: AdmissionRules) -> Result<Hpa, Error> {
+        let mut object = self.object()?.clone();
         set_on_read(&mut object.spec);
         namespace.clone_into(&mut object.metadata.namespace);
-        Some(object.into_hpa())
+        // A metric whose name only KEDA knows has no values to validate.
+        let causes = match self.open[..] {
+            [] => validate(&object.metadata, &object.spec, rules),
+            _ => Vec::new(),
+        };
+        if !causes.is_empty() {
+            let invalid = Invalid { name: self.name.clone(), causes };
+            return Err(Error::usage(format!("{}: {invalid}", self.origin))
+                .hint("the API server would reject this manifest"));
+        }
+        Ok(object.into_hpa())
     }
 }
 

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::memory::Memory;
 use crate::snapshot::hpa::{ContainerResourceMetricSource, MetricSpec, MetricTarget};
 use crate::snapshot::pod::Pod;
-use crate::snapshot::{ExternalValue, MetricAnswer, Snapshot, Unread};
+use crate::snapshot::{ExternalValue, MetricAnswer, ObjectValue, Snapshot, Unread};
 use crate::whatif::value::{Ratio, Value};
 
 /// Makes a metric say something else than was observed. `index` is its place in the spec,
@@ -234,9 +234,7 @@ impl Metric {
     fn set_total(&self, snapshot: &mut Snapshot, value: &Value) -> Result<(), Error> {
         let answer = &mut snapshot.metrics[self.index];
         let observed: Option<i128> = match answer {
-            MetricAnswer::Object(values) if values.len() == 1 => {
-                values.first().map(|v| (*v).into())
-            }
+            MetricAnswer::Object(values) if values.len() == 1 => Some(values[0].value.into()),
             MetricAnswer::External(values) if !values.is_empty() => {
                 Some(values.iter().map(|value| i128::from(value.value)).sum())
             }
@@ -250,12 +248,14 @@ impl Metric {
             Value::Share(_) | Value::Missing => return Err(self.no_share()),
         };
         *answer = match (&self.source, &*answer) {
-            (SampleSource::Object(_), _) => MetricAnswer::Object(vec![value]),
+            (SampleSource::Object(_), _) => {
+                MetricAnswer::Object(vec![ObjectValue { value, ..ObjectValue::default() }])
+            }
             (_, MetricAnswer::External(values)) => {
                 let labels = values.first().map(|value| value.labels.clone()).unwrap_or_default();
-                MetricAnswer::External(vec![ExternalValue { labels, value }])
+                MetricAnswer::External(vec![ExternalValue { labels, value, timestamp: None }])
             }
-            _ => MetricAnswer::External(vec![ExternalValue { labels: Default::default(), value }]),
+            _ => MetricAnswer::External(vec![ExternalValue { value, ..ExternalValue::default() }]),
         };
         Ok(())
     }

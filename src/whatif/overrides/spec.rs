@@ -189,6 +189,7 @@ impl SpecChanges {
                 return Err(field.unknown(&json));
             }
             field.set(&mut json)?;
+            field.check_inside(&json)?;
             overrides.push(Override::new(&*field.item, &*field.text, observed.map(Reported::Text)));
         }
         let text = json.to_string();
@@ -241,7 +242,8 @@ fn replace(
     }
     update(snapshot, spec, object.version, origin, &candidate.asked)?;
     if let Ok(scale) = &snapshot.scale {
-        for rival in chosen.rivals.iter().filter_map(|own| own.applied(&snapshot.hpa.namespace)) {
+        for rival in &chosen.rivals {
+            let rival = rival.applied(&snapshot.hpa.namespace, rules(snapshot))?;
             snapshot.other_hpas.retain(|own| own.hpa.name != rival.name);
             snapshot.other_hpas.extend(OtherHpa::of(rival, scale.clone()));
         }
@@ -256,6 +258,11 @@ fn replace(
     Ok(differences)
 }
 
+fn rules(snapshot: &Snapshot) -> AdmissionRules {
+    let controller = &snapshot.controller;
+    AdmissionRules::new(&controller.version, controller.gates)
+}
+
 /// Replaces the spec, as the API server would, and gives each metric the answer that was read for it.
 fn update(
     snapshot: &mut Snapshot,
@@ -264,8 +271,7 @@ fn update(
     origin: &str,
     also: &[MetricSpec],
 ) -> Result<(), Error> {
-    let controller = &snapshot.controller;
-    let rules = AdmissionRules::new(&controller.version, controller.gates);
+    let (controller, rules) = (&snapshot.controller, rules(snapshot));
     let in_use = drop_disabled(&mut snapshot.hpa.spec.clone(), rules);
     let dropped = drop_disabled(&mut spec.clone(), rules);
     if let Some(Dropped { path, gate, .. }) = dropped.iter().find(|it| !in_use.contains(it)) {
@@ -431,6 +437,20 @@ impl Field {
                 "a path such as maxReplicas, metrics[0].resource.target.averageUtilization, \
                  behavior.scaleDown.policies",
             ),
+        }
+    }
+
+    /// Makes sure that a value that is an object or a list has no unknown fields inside.
+    fn check_inside(&self, spec: &Json) -> Result<(), Error> {
+        if !self.value.is_object() && !self.value.is_array() {
+            return Ok(());
+        }
+        match &unknown_fields(&json!({"spec": spec}), HpaVersion::V2)[..] {
+            [] => Ok(()),
+            unknown => {
+                let unknown: Vec<String> = unknown.iter().map(ToString::to_string).collect();
+                Err(Error::usage(format!("--set {}: {}", self.item, unknown.join("; "))))
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use super::requests::{NewRequest, RequestChange, set_requests};
 use super::{Override, Reported};
 use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::{Labels, Selector};
+use crate::apiserver::validate;
 use crate::error::Error;
 use crate::numbers::format_of;
 use crate::snapshot::Snapshot;
@@ -56,7 +57,7 @@ impl List {
 ///
 /// # Errors
 ///
-/// It is not known which pods the target has.
+/// The API server would reject it, or it is not known which pods the target has.
 pub(super) fn apply(
     input: &mut Input,
     manifest: &Workload,
@@ -64,6 +65,12 @@ pub(super) fn apply(
     overrides: &mut Vec<Override>,
 ) -> Result<(), Error> {
     let reference = manifest.reference();
+    let causes: Vec<String> =
+        validate::template(manifest).iter().map(ToString::to_string).collect();
+    if !causes.is_empty() {
+        return Err(Error::usage(format!("{origin}: {reference}: {}", causes.join("; ")))
+            .hint("the API server would reject this manifest"));
+    }
     let replicas = manifest.replicas;
     input.surroundings.manifest_replicas =
         replicas.map(|replicas| ManifestReplicas { origin: origin.to_owned(), replicas });

@@ -98,7 +98,7 @@ impl World {
     /// What a metric says in all.
     fn observed(&self, place: usize) -> Option<i128> {
         match &self.snapshot.metrics[place] {
-            MetricAnswer::Object(values) if values.len() == 1 => Some(values[0].into()),
+            MetricAnswer::Object(values) if values.len() == 1 => Some(values[0].value.into()),
             MetricAnswer::External(values) if !values.is_empty() => {
                 Some(values.iter().map(|value| i128::from(value.value)).sum())
             }

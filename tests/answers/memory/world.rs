@@ -15,7 +15,9 @@ use kubectl_hpa::snapshot::hpa::{
     MetricIdentifier, MetricSpec, MetricTarget, ObjectMetricSource, ScalingPolicy, ScalingRules,
 };
 use kubectl_hpa::snapshot::written::Written;
-use kubectl_hpa::snapshot::{ExternalValue, MetricAnswer, Scale, ScaleError, Snapshot};
+use kubectl_hpa::snapshot::{
+    ExternalValue, MetricAnswer, ObjectValue, Scale, ScaleError, Snapshot,
+};
 use kubectl_hpa::version::Version;
 
 use super::recorder::{Kept, Recorder};
@@ -239,9 +241,11 @@ impl World {
     /// Returns what the controller would see now.
     pub(crate) fn snapshot(&self, now: Timestamp) -> Snapshot {
         let answer = |(value, spec): (Option<i64>, &MetricSpec)| match value {
-            Some(value) if spec.object.is_some() => MetricAnswer::Object(vec![value]),
+            Some(value) if spec.object.is_some() => {
+                MetricAnswer::Object(vec![ObjectValue { value, ..ObjectValue::default() }])
+            }
             Some(value) => {
-                MetricAnswer::External(vec![ExternalValue { labels: Labels::default(), value }])
+                MetricAnswer::External(vec![ExternalValue { value, ..ExternalValue::default() }])
             }
             None => MetricAnswer::Failed("down".to_owned()),
         };

@@ -18,7 +18,9 @@ use crate::snapshot::pod::{
     resource_name,
 };
 use crate::snapshot::shared::Shared;
-use crate::snapshot::{Documents, ExternalValue, MetricAnswer, PodValue, Scale, Snapshot, Unread};
+use crate::snapshot::{
+    Documents, ExternalValue, MetricAnswer, ObjectValue, PodValue, Scale, Snapshot, Unread,
+};
 
 /// A metrics API's newest sample is at most this old: kubelets measure every 10 to 15 s, and metrics-server
 /// asks them every 15 s.
@@ -349,11 +351,12 @@ impl<'h> Moments<'h> {
         }
         match spec.source() {
             MetricSource::External(_) => {
-                let value = |(_, value)| ExternalValue { labels: Labels::default(), value };
+                let value = |(_, value)| ExternalValue { value, ..ExternalValue::default() };
                 MetricAnswer::External(values.into_iter().map(value).collect())
             }
             MetricSource::Object(_) => {
-                MetricAnswer::Object(values.into_iter().map(|(_, value)| value).collect())
+                let value = |(_, value)| ObjectValue { value, timestamp: None };
+                MetricAnswer::Object(values.into_iter().map(value).collect())
             }
             _ => {
                 let timestamp = Timestamp::from_millisecond(millis).unwrap_or(ZERO_TIME);

@@ -417,9 +417,9 @@ pub(crate) const CASES: [Case; 40] = [
         rows: &["AbleToScale"],
     },
     Case {
-        name: "a memory that is not known",
+        name: "a hold that no history explains",
         change: |world| {
-            // The metrics ask for 2; a controller that has just started holds 4.
+            // The metrics ask for 2, as they did then; a controller that has just started holds 4.
             world.usage("25m", &at(40));
             world.external["items"][0]["value"] = json!("1");
             let status = world.status();
@@ -430,7 +430,7 @@ pub(crate) const CASES: [Case; 40] = [
             world.state["memory"] = json!("unknown");
             world.state["recommendations"] = json!([]);
         },
-        codes: &["memory"],
+        codes: &["unexplained"],
         rows: &["AbleToScale"],
     },
     Case {

@@ -405,7 +405,7 @@ fn bad_input_is_refused_with_one_clear_line() {
         (
             two_states.as_bytes(),
             "failed to read IN:17:1: second ControllerState (the first is in IN): saved states \
-             cannot be combined",
+             cannot be combined, so read one of them",
             None,
         ),
         (

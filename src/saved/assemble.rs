@@ -6,7 +6,7 @@ mod answers;
 mod list;
 mod target;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
@@ -22,8 +22,9 @@ pub(crate) use target::resource_of;
 pub(crate) use target::{is_built_in, save_command};
 
 use super::file;
-use super::objects::{Api, ApiError, ControllerState, Objects, StatedAs, UndecodedHpa};
+use super::objects::{Api, ApiError, ControllerState, Objects, StatedAs, UndecodedHpa, is_key};
 use crate::apimachinery::metadata::Metadata;
+use crate::apimachinery::selector::Labels;
 use crate::apiserver::admit;
 use crate::apiserver::admit::AdmissionError;
 use crate::apiserver::default::AdmissionRules;
@@ -32,6 +33,7 @@ use crate::error::{Error, listed};
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::{Hpa, METRIC_SOURCE_TYPES, MetricSource, MetricSpec};
 use crate::snapshot::memory::Memory;
+use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::note::{Note, OtherHpaIgnored};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
@@ -43,16 +45,23 @@ use crate::version::Version;
 /// used if neither input nor command line states one.
 pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result<Input, Error> {
     let object = find(&objects, options)?;
-    let (mut input, selected) = without_pods(&objects, object, options, clock)?;
+    let namespace = object.namespace.as_deref().unwrap_or(options.default_namespace());
+    let controller = settings(&objects, options, &mut Vec::new(), &mut Vec::new())?.controller;
+    let place = Place::new(&objects, namespace, options.default_namespace(), &controller);
+    let own = place.hpas.iter().position(|hpa| std::ptr::eq(hpa.object, object));
+    let own = own.unwrap_or_default();
+    let mut input = without_pods(&objects, &place, own, options, clock, |_| true)?;
     let snapshot = &mut input.snapshot;
-    let saved = objects.state.as_ref().and_then(|state| state.pod_metrics(&snapshot.hpa.key()));
+    let selects = |item: &&Shared<PodMetrics>| {
+        let scale = snapshot.scale.as_ref();
+        scale.is_ok_and(|scale| place.labels(item).is_some_and(|it| scale.selector.matches(it)))
+    };
+    let saved = objects.state.as_ref().and_then(|state| state.pod_metrics(&snapshot.hpa));
     snapshot.pod_metrics = match saved {
         Some(saved) => saved.to_vec(),
-        None => {
-            let metrics = objects.pod_metrics.into_iter().zip(selected);
-            metrics.filter_map(|(item, selected)| selected.then_some(item)).collect()
-        }
+        None => place.pod_metrics.iter().copied().filter(selects).cloned().collect(),
     };
+    drop(place);
     let default_namespace = options.default_namespace();
     let in_namespace = |pod: &Shared<Pod>| {
         pod.namespace.as_deref().unwrap_or(default_namespace) == snapshot.hpa.namespace
@@ -63,17 +72,130 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
     Ok(input)
 }
 
-/// Collects what the pass of an HPA needs, except pods and their metrics, which may be too many to
-/// copy; also returns which of the metrics belong to it.
+/// Returns the settings of the controller.
+fn settings(
+    objects: &Objects,
+    options: &Options,
+    basis: &mut Vec<Basis>,
+    notes: &mut Vec<Note>,
+) -> Result<Settings, Error> {
+    let stated = objects.state.as_ref().map(ControllerState::settings);
+    controller_settings(stated, options, &objects.control_plane, basis, notes)
+}
+
+/// What the passes of a namespace have in common.
+struct Place<'o> {
+    namespace: &'o str,
+    default_namespace: &'o str,
+    /// All of its HPAs.
+    hpas: Vec<Found<'o>>,
+    pods: Vec<&'o Shared<Pod>>,
+    pod_labels: HashMap<&'o str, &'o Labels>,
+    pod_metrics: Vec<&'o Shared<PodMetrics>>,
+    surroundings: Surroundings,
+}
+
+/// An HPA of the input.
+struct Found<'o> {
+    object: &'o UndecodedHpa,
+    /// The HPA as the controller would see it, and what was ignored while reading it.
+    admitted: Result<(Hpa, Vec<Note>), Error>,
+    /// What the controller would get for its target's scale, if it can be read. An outer `Err` means unusable
+    /// input.
+    scale: Result<Result<Scale, ScaleError>, Error>,
+}
+
+impl<'o> Place<'o> {
+    fn new(
+        objects: &'o Objects,
+        namespace: &'o str,
+        default_namespace: &'o str,
+        controller: &Controller,
+    ) -> Self {
+        let is_here = |stated: Option<&str>| stated.unwrap_or(default_namespace) == namespace;
+        let target = ScaleLookup::of(objects, default_namespace);
+        let hpas = objects.hpas.iter().filter(|object| is_here(object.namespace.as_deref()));
+        let hpas = hpas.map(|object| {
+            let mut notes = Vec::new();
+            let admitted = admitted(object, default_namespace, controller, &mut notes);
+            let scale = admitted.as_ref().map_err(Clone::clone).and_then(|hpa| target.scale(hpa));
+            Found { object, admitted: admitted.map(|hpa| (hpa, notes)), scale }
+        });
+        let pods = objects.pods.iter().filter(|pod| is_here(pod.namespace.as_deref()));
+        let pods: Vec<_> = pods.collect();
+        let pod_metrics = objects.pod_metrics.iter();
+        Self {
+            namespace,
+            default_namespace,
+            hpas: hpas.collect(),
+            pod_labels: pods.iter().map(|pod| (&*pod.name, &pod.labels)).collect(),
+            pods,
+            pod_metrics: pod_metrics.filter(|it| is_here(it.namespace.as_deref())).collect(),
+            surroundings: surroundings(objects, namespace, default_namespace),
+        }
+    }
+
+    /// Checks that it has every pod once.
+    fn check(&self) -> Result<(), Error> {
+        once("Pod", self.pods.iter().map(|pod| &*pod.name))?;
+        once("PodMetrics", self.pod_metrics.iter().map(|item| &*item.name))
+    }
+
+    /// Returns the labels by which the resource metrics API selects an item, if they are known.
+    fn labels(&self, item: &'o PodMetrics) -> Option<&'o Labels> {
+        match item.labels.is_empty() {
+            true => self.pod_labels.get(&*item.name).copied(),
+            false => Some(&item.labels),
+        }
+    }
+
+    /// Adds the other HPAs whose selectors the controller knows, of those that `may_share` pods.
+    fn others(
+        &self,
+        own: usize,
+        may_share: impl Fn(usize) -> bool,
+        notes: &mut Vec<Note>,
+    ) -> Vec<OtherHpa> {
+        let mut others = Vec::new();
+        for (place, Found { object, admitted, scale }) in self.hpas.iter().enumerate() {
+            if place == own {
+                continue;
+            }
+            let why = match (admitted, scale) {
+                (Err(Error { message: cause, .. }), _)
+                | (_, Err(Error { message: cause, .. }))
+                | (_, Ok(Err(ScaleError::Mapping(cause) | ScaleError::Get(cause)))) => {
+                    OtherHpaIgnored::Other(cause.clone())
+                }
+                (_, Ok(Err(ScaleError::Missing(target)))) => {
+                    OtherHpaIgnored::NoTarget(target.clone())
+                }
+                (Ok((other, _)), Ok(Ok(scale))) => {
+                    if may_share(place) {
+                        others.extend(OtherHpa::of(other.clone(), scale.clone()));
+                    }
+                    continue;
+                }
+            };
+            let hpa = format!("{}/{}", self.namespace, object.name);
+            notes.push(Note::OtherHpaIgnored { hpa, why });
+        }
+        others
+    }
+}
+
+/// Collects what the pass of an HPA needs, except pods and their metrics. Of the other HPAs those matter
+/// that `may_share` its pods.
 fn without_pods(
     objects: &Objects,
-    object: &UndecodedHpa,
+    place: &Place<'_>,
+    own: usize,
     options: &Options,
     clock: Timestamp,
-) -> Result<(Input, Vec<bool>), Error> {
+    may_share: impl Fn(usize) -> bool,
+) -> Result<Input, Error> {
     let mut notes = objects.notes.clone();
     let mut basis = Vec::new();
-    let Objects { scales, workloads, pods, pod_metrics, .. } = objects;
     let state = objects.state.as_ref();
 
     let stated = state.and_then(|state| Some((state.now?, state.now_is_assumed)));
@@ -85,54 +207,27 @@ fn without_pods(
     if is_assumed {
         basis.push(Basis::Clock { time: now, source: ClockSource::System });
     }
-    let control_plane = &objects.control_plane;
-    let Settings { controller, known } = controller_settings(
-        state.map(ControllerState::settings),
-        options,
-        control_plane,
-        &mut basis,
-        &mut notes,
-    )?;
+    let Settings { controller, known } = settings(objects, options, &mut basis, &mut notes)?;
 
-    let default_namespace = options.default_namespace();
-    let hpa = admitted(object, default_namespace, &controller, &mut notes)?;
-    let namespace = hpa.namespace.clone();
-    let target = ScaleLookup {
-        scales,
-        workloads,
-        default_namespace,
-        errors: errors_of(state),
-        is_complete: state.is_some(),
-    };
-
-    let in_namespace = |stated: Option<&str>| stated.unwrap_or(default_namespace) == namespace;
-    let pods_here = pods.iter().filter(|pod| in_namespace(pod.namespace.as_deref()));
-    once("Pod", pods_here.map(|pod| &*pod.name))?;
-    let metrics_here = pod_metrics.iter().filter(|item| in_namespace(item.namespace.as_deref()));
-    once("PodMetrics", metrics_here.map(|item| &*item.name))?;
-
-    let scale = target.scale(&hpa)?;
+    let Found { admitted, scale, .. } = &place.hpas[own];
+    let (hpa, admission) = admitted.as_ref().map_err(Clone::clone)?;
+    let hpa = hpa.clone();
+    notes.extend(admission.iter().cloned());
+    place.check()?;
+    let target = ScaleLookup::of(objects, place.default_namespace);
+    let scale = scale.clone()?;
     basis.extend(target.assumption(&hpa).filter(|_| scale.is_ok()));
     let answers = Answers {
         objects,
         hpa: &hpa,
         errors: errors_of(state),
         saved: state.map_or(&[], |state| &state.answers),
-        pod_labels: pods
-            .iter()
-            .filter(|pod| in_namespace(pod.namespace.as_deref()))
-            .map(|pod| (&*pod.name, &pod.labels))
-            .collect(),
+        pod_labels: &place.pod_labels,
         scale: scale.as_ref().ok(),
     };
     let metrics = hpa.spec.metrics.iter().chain(&options.also);
     let metrics = answers.all(metrics);
-    let selected_metrics = pod_metrics
-        .iter()
-        .map(|item| in_namespace(item.namespace.as_deref()) && answers.selects(item))
-        .collect();
-    let other_hpas =
-        others(objects, &hpa, object, &target, default_namespace, &controller, &mut notes);
+    let other_hpas = place.others(own, may_share, &mut notes);
     let scale_update_error =
         find_error(errors_of(state), &hpa, Api::ScaleUpdate, None).map(|e| e.message.clone());
     for ((kind, api_version), count) in &objects.skipped {
@@ -164,8 +259,7 @@ fn without_pods(
     let mut evidence = objects.evidence.of(&snapshot.hpa);
     evidence.seen = state.map(|state| state.seen.clone()).unwrap_or_default();
     evidence.rescales = state.and_then(|state| state.rescales.clone());
-    evidence.past = state.and_then(|state| state.past.clone());
-    let mut surroundings = surroundings(objects, &namespace, default_namespace);
+    let mut surroundings = place.surroundings.clone();
     let is_stated = |api| {
         find_error(errors_of(state), &snapshot.hpa, api, None).is_some_and(ApiError::is_stated)
     };
@@ -173,10 +267,9 @@ fn without_pods(
         snapshot.scale.is_err() && !is_stated(Api::Mapping) && !is_stated(Api::Scale);
     let scale = snapshot.scale.as_ref().ok();
     evidence.counted = scale.and_then(|scale| target.counted(&snapshot.hpa, scale, now));
-    let observed = None;
-    let input = Input {
+    Ok(Input {
         snapshot,
-        observed,
+        observed: None,
         stated_memory,
         evidence,
         surroundings,
@@ -184,8 +277,7 @@ fn without_pods(
         clock_doubt: None,
         basis,
         notes,
-    };
-    Ok((input, selected_metrics))
+    })
 }
 
 /// Returns the objects around the passes of a namespace.
@@ -194,16 +286,19 @@ pub(crate) fn surroundings(
     namespace: &str,
     default_namespace: &str,
 ) -> Surroundings {
-    let here = |metadata: &Metadata| {
+    fn here<T: Clone>(all: &[T], is_here: impl Fn(&T) -> bool) -> Shared<Vec<T>> {
+        all.iter().filter(|it| is_here(it)).cloned().collect::<Vec<_>>().into()
+    }
+    let is_here = |metadata: &Metadata| {
         metadata.namespace.as_deref().unwrap_or(default_namespace) == namespace
     };
-    let Objects { workloads, scaled_objects, vertical_pod_autoscalers, api_services, .. } = objects;
-    let vpas = vertical_pod_autoscalers.iter().filter(|vpa| here(&vpa.metadata));
     Surroundings {
-        workloads: workloads.iter().filter(|it| here(&it.metadata)).cloned().collect(),
-        scaled_objects: scaled_objects.iter().filter(|it| here(&it.metadata)).cloned().collect(),
-        vertical_pod_autoscalers: vpas.cloned().collect(),
-        api_services: api_services.clone(),
+        workloads: here(&objects.workloads, |it| is_here(&it.metadata)),
+        scaled_objects: here(&objects.scaled_objects, |it| is_here(&it.metadata)),
+        vertical_pod_autoscalers: here(&objects.vertical_pod_autoscalers, |it| {
+            is_here(&it.metadata)
+        }),
+        api_services: objects.api_services.clone().into(),
         lacks_scale: false,
         manifest_replicas: None,
     }
@@ -280,7 +375,7 @@ fn find_error<'a>(
     errors.iter().find(|e| {
         e.api == api
             && e.metric.as_deref().is_none_or(|limited| Some(limited) == metric)
-            && e.hpa.as_deref().is_none_or(|limited| limited == hpa.key())
+            && e.hpa.as_deref().is_none_or(|limited| is_key(limited, hpa))
     })
 }
 
@@ -441,48 +536,4 @@ fn lacks_source(metric: &MetricSpec, version: &Version) -> bool {
         }
         _ => false,
     }
-}
-
-/// Returns the other HPAs of the namespace whose selectors the controller knows.
-fn others(
-    objects: &Objects,
-    hpa: &Hpa,
-    own: &UndecodedHpa,
-    target: &ScaleLookup<'_>,
-    default_namespace: &str,
-    controller: &Controller,
-    notes: &mut Vec<Note>,
-) -> Vec<OtherHpa> {
-    let mut others = Vec::new();
-    for object in &objects.hpas {
-        let namespace = object.namespace.as_deref().unwrap_or(default_namespace);
-        if std::ptr::eq(object, own) || namespace != hpa.namespace {
-            continue;
-        }
-        let mut ignored = |why| {
-            let hpa = format!("{namespace}/{}", object.name);
-            notes.push(Note::OtherHpaIgnored { hpa, why });
-        };
-        let other = match admitted(object, namespace, controller, &mut Vec::new()) {
-            Ok(other) => other,
-            Err(e) => {
-                ignored(OtherHpaIgnored::Other(e.message));
-                continue;
-            }
-        };
-        let scale = match target.scale(&other) {
-            Ok(Ok(scale)) => scale,
-            Ok(Err(ScaleError::Missing(target))) => {
-                ignored(OtherHpaIgnored::NoTarget(target));
-                continue;
-            }
-            Ok(Err(ScaleError::Mapping(cause) | ScaleError::Get(cause)))
-            | Err(Error { message: cause, .. }) => {
-                ignored(OtherHpaIgnored::Other(cause));
-                continue;
-            }
-        };
-        others.extend(OtherHpa::of(other, scale));
-    }
-    others
 }

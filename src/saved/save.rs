@@ -160,23 +160,23 @@ impl Saved<'_> {
         }
         let mut seen = HashSet::new();
         let all = || self.inputs.iter().map(|input| &input.surroundings);
-        for workload in all().flat_map(|it| &it.workloads) {
+        for workload in all().flat_map(|it| it.workloads.iter()) {
             if seen.insert((&*workload.group, &*workload.kind, key(&workload.metadata))) {
                 items.add(&workload.api_version(), &workload.kind, workload)?;
             }
         }
-        for object in all().flat_map(|it| &it.scaled_objects) {
+        for object in all().flat_map(|it| it.scaled_objects.iter()) {
             if seen.insert(("keda.sh", "ScaledObject", key(&object.metadata))) {
                 items.add("keda.sh/v1alpha1", "ScaledObject", object)?;
             }
         }
-        for object in all().flat_map(|it| &it.vertical_pod_autoscalers) {
+        for object in all().flat_map(|it| it.vertical_pod_autoscalers.iter()) {
             let kind = "VerticalPodAutoscaler";
             if seen.insert(("autoscaling.k8s.io", kind, key(&object.metadata))) {
                 items.add("autoscaling.k8s.io/v1", kind, object)?;
             }
         }
-        for object in all().flat_map(|it| &it.api_services) {
+        for object in all().flat_map(|it| it.api_services.iter()) {
             if seen.insert(("apiregistration.k8s.io", "APIService", key(&object.metadata))) {
                 items.add("apiregistration.k8s.io/v1", "APIService", object)?;
             }

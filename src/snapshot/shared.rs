@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A value that is copied when it is changed, if it is shared.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Shared<T>(Arc<T>);
 
 impl<T> From<T> for Shared<T> {

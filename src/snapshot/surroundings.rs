@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::hpa::CrossVersionObjectReference;
 use super::pod::Pod;
+use super::shared::Shared;
 use crate::apimachinery::annotations::{KEDA_PAUSED, KEDA_PAUSED_REPLICAS};
 use crate::apimachinery::json::{list, null_as_default};
 use crate::apimachinery::metadata::{Condition, Metadata, OwnerReference};
@@ -18,13 +19,13 @@ use crate::apimachinery::selector::LabelSelector;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Surroundings {
     /// The known workloads of the namespace: the target, and owners of pods.
-    pub workloads: Vec<Workload>,
+    pub workloads: Shared<Vec<Workload>>,
     /// KEDA's ScaledObjects.
-    pub scaled_objects: Vec<ScaledObject>,
+    pub scaled_objects: Shared<Vec<ScaledObject>>,
     /// VerticalPodAutoscalers.
-    pub vertical_pod_autoscalers: Vec<VerticalPodAutoscaler>,
+    pub vertical_pod_autoscalers: Shared<Vec<VerticalPodAutoscaler>>,
     /// The APIServices of metrics APIs that failed.
-    pub api_services: Vec<ApiService>,
+    pub api_services: Shared<Vec<ApiService>>,
     /// The target has no scale only because the input lacks it; the API server has not said so.
     pub lacks_scale: bool,
     /// The replicas in the target's manifest that is assumed to be applied, if it states any.

@@ -141,10 +141,10 @@ impl Lists {
                 && here(&it.metadata)
         });
         Surroundings {
-            workloads,
-            scaled_objects: scaled_objects.cloned().collect(),
-            vertical_pod_autoscalers: vpas.cloned().collect(),
-            api_services: asked.api_services.clone(),
+            workloads: workloads.into(),
+            scaled_objects: scaled_objects.cloned().collect::<Vec<_>>().into(),
+            vertical_pod_autoscalers: vpas.cloned().collect::<Vec<_>>().into(),
+            api_services: asked.api_services.clone().into(),
             ..Surroundings::default()
         }
     }

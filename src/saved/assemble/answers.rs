@@ -7,11 +7,11 @@ use super::find_error;
 use super::target::resource_of;
 use crate::apimachinery::names;
 use crate::apimachinery::selector::{LabelSelector, Labels, Selector};
-use crate::saved::objects::{AnsweredValue, Api, ApiAnswer, ApiError, Objects};
+use crate::saved::objects::{AnsweredValue, Api, ApiAnswer, ApiError, Objects, is_key};
 use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, MetricIdentifier, MetricSource, MetricSpec,
 };
-use crate::snapshot::metric::{MetricValue, PodMetrics};
+use crate::snapshot::metric::MetricValue;
 use crate::snapshot::pod::ZERO_TIME;
 use crate::snapshot::{
     Documents, ExternalValue, MetricAnswer, ObjectValue, PodValue, Scale, Unread,
@@ -24,22 +24,12 @@ pub(super) struct Answers<'o> {
     pub(super) errors: &'o [ApiError],
     /// Answers saved verbatim.
     pub(super) saved: &'o [ApiAnswer<'o>],
-    pub(super) pod_labels: HashMap<&'o str, &'o Labels>,
+    pub(super) pod_labels: &'o HashMap<&'o str, &'o Labels>,
     /// The target's scale, if it could be read.
     pub(super) scale: Option<&'o Scale>,
 }
 
 impl Answers<'_> {
-    /// Whether the resource metrics API would return an item for the target's selector.
-    pub(super) fn selects(&self, item: &PodMetrics) -> bool {
-        let labels = if item.labels.is_empty() {
-            self.pod_labels.get(&*item.name).copied()
-        } else {
-            Some(&item.labels)
-        };
-        labels.is_some_and(|labels| self.is_selected(labels))
-    }
-
     /// Whether the target's selector matches an object with these labels.
     fn is_selected(&self, labels: &Labels) -> bool {
         self.scale.is_some_and(|scale| scale.selector.matches(labels))
@@ -48,8 +38,7 @@ impl Answers<'_> {
     /// Returns an answer for each metric. Several saved answers to one request are used once each, in
     /// the order of the spec.
     pub(super) fn all<'m>(&self, specs: impl Iterator<Item = &'m MetricSpec>) -> Vec<MetricAnswer> {
-        let key = self.hpa.key();
-        let saved = self.saved.iter().filter(|answer| answer.hpa == key);
+        let saved = self.saved.iter().filter(|answer| is_key(&answer.hpa, self.hpa));
         let mut saved: Vec<(Request<'_>, &ApiAnswer<'_>)> =
             saved.filter_map(|answer| Some((Request::answered(answer)?, answer))).collect();
         let mut given: Vec<(Request<'_>, &ApiAnswer<'_>)> = Vec::new();
@@ -79,7 +68,7 @@ impl Answers<'_> {
     /// ControllerState has everything that its capture found; one without it has whatever kubectl was
     /// asked for.
     fn lacking(&self, spec: &MetricSpec) -> Option<Documents> {
-        let Objects { state, lists, pods, pod_metrics, .. } = self.objects;
+        let Objects { state, lists, pod_metrics, .. } = self.objects;
         if state.is_some() {
             return None;
         }
@@ -107,7 +96,7 @@ impl Answers<'_> {
         if !is_there && !lists.contains(&documents) {
             return Some(documents);
         }
-        let has_pods = pods.iter().any(|pod| is_ours(&pod.namespace))
+        let has_pods = self.objects.pods.iter().any(|pod| is_ours(&pod.namespace))
             || lists.contains(&Documents::Pod)
             || self.scale.is_none_or(|scale| scale.status_replicas <= 0);
         (spec.needs_pods() && !has_pods).then_some(Documents::Pod)

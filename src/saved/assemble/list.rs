@@ -1,19 +1,23 @@
 //! Several HPAs from the same saved objects: each gets what it would get alone, and a failure for
 //! one does not affect the others.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{empty, once, without_pods};
+use super::{Found, Place, empty, once, settings, without_pods};
+use crate::apimachinery::selector::{Selector, Selectors};
 use crate::args::Named;
 use crate::error::Error;
-use crate::saved::objects::{ControllerState, Objects, UndecodedHpa};
+use crate::saved::objects::{Objects, UndecodedHpa};
 use crate::snapshot::Listed;
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::memory::Memory;
-use crate::snapshot::pod::Meta;
+use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::selection::Selection;
-use crate::snapshot::settings::controller_settings;
+use crate::snapshot::shared::Shared;
 
 /// Returns everything for the passes of the selected HPAs of one or all namespaces, ordered by namespace
 /// and name, followed by an error for each name that matches none of them. `clock` is as for
@@ -33,14 +37,7 @@ pub fn assemble_all(
         return Err(empty(objects));
     }
     let state = objects.state.as_ref();
-    let control_plane = &objects.control_plane;
-    controller_settings(
-        state.map(ControllerState::settings),
-        options,
-        control_plane,
-        &mut Vec::new(),
-        &mut Vec::new(),
-    )?;
+    let controller = settings(objects, options, &mut Vec::new(), &mut Vec::new())?.controller;
     let default_namespace = options.default_namespace();
     let in_namespace = |stated: Option<&str>| {
         namespace.is_none_or(|wanted| stated.unwrap_or(default_namespace) == wanted)
@@ -66,15 +63,24 @@ pub fn assemble_all(
         ))
         .hint("name the HPA that it belongs to"));
     }
-    let listed = found.iter().map(|&(namespace, object)| {
-        let result = input(objects, object, options, clock);
-        let snapshot = result.as_ref().ok().map(|input| &input.snapshot);
-        Listed {
-            namespace: namespace.to_owned(),
-            name: object.name.clone(),
-            reference: snapshot.map_or_else(String::new, |it| it.hpa.reference()),
-            result,
-        }
+    let namespaces = found.chunk_by(|(one, _), (other, _)| one == other);
+    let listed = namespaces.flat_map(|found| {
+        let namespace = found[0].0;
+        let place = Place::new(objects, namespace, default_namespace, &controller);
+        let selected = Selected::of(&place);
+        let wanted = |(_, object): &(&str, &UndecodedHpa)| {
+            let own = place.hpas.iter().position(|hpa| std::ptr::eq(hpa.object, *object));
+            let own = own.unwrap_or_default();
+            let result = input(objects, &place, own, &selected, options, clock);
+            let snapshot = result.as_ref().ok().map(|input| &input.snapshot);
+            Listed {
+                namespace: namespace.to_owned(),
+                name: object.name.clone(),
+                reference: snapshot.map_or_else(String::new, |it| it.hpa.reference()),
+                result,
+            }
+        };
+        found.iter().map(wanted).collect::<Vec<_>>()
     });
     let missing = selection.missing(|named| found.iter().any(|(_, object)| object.is(named)));
     let (first, last) = (found.first(), found.last());
@@ -100,31 +106,68 @@ fn labels(json: &str) -> Option<crate::apimachinery::selector::Labels> {
     serde_json::from_str::<Object>(json).ok().map(|object| object.metadata.labels.into_owned())
 }
 
-/// Returns everything for one of them, with copies of only those pods that its target selects.
+/// What the selectors of a namespace's HPAs match, in the order of the HPAs.
+struct Selected<'o> {
+    pods: Vec<Vec<&'o Shared<Pod>>>,
+    pod_metrics: Vec<Vec<&'o Shared<PodMetrics>>>,
+    /// Which HPAs match the pods of each.
+    sharing: Vec<BTreeSet<usize>>,
+}
+
+impl<'o> Selected<'o> {
+    fn of(place: &Place<'o>) -> Self {
+        let count = place.hpas.len();
+        let mut selected = Self {
+            pods: vec![Vec::new(); count],
+            pod_metrics: vec![Vec::new(); count],
+            sharing: vec![BTreeSet::new(); count],
+        };
+        let selector = |(own, hpa): (usize, &Found<'_>)| {
+            let scale = hpa.scale.as_ref().ok()?.as_ref().ok()?;
+            Some((own, scale.selector.parsed().ok()?.clone()))
+        };
+        let (hpas, selectors): (Vec<usize>, Vec<Selector>) =
+            place.hpas.iter().enumerate().filter_map(selector).unzip();
+        let selectors = Selectors::new(selectors);
+        let matching = |labels| {
+            let found = selectors.matching(labels).map(|selector| hpas[selector]);
+            found.collect::<BTreeSet<usize>>()
+        };
+        for pod in &place.pods {
+            let matching = matching(&pod.labels);
+            for own in &matching {
+                selected.pods[*own].push(pod);
+                selected.sharing[*own].extend(&matching);
+            }
+        }
+        for item in &place.pod_metrics {
+            for own in place.labels(item).map(matching).into_iter().flatten() {
+                selected.pod_metrics[own].push(item);
+            }
+        }
+        selected
+    }
+}
+
+/// Returns everything for one of them, with only those pods that its target selects.
 fn input(
     objects: &Objects,
-    object: &UndecodedHpa,
+    place: &Place<'_>,
+    own: usize,
+    selected: &Selected<'_>,
     options: &Options,
     clock: Timestamp,
 ) -> Result<Input, Error> {
-    let (mut input, selected) = without_pods(objects, object, options, clock)?;
+    let may_share = |other| selected.sharing[own].contains(&other);
+    let mut input = without_pods(objects, place, own, options, clock, may_share)?;
     let snapshot = &mut input.snapshot;
-    let saved = objects.state.as_ref().and_then(|state| state.pod_metrics(&snapshot.hpa.key()));
+    let state = objects.state.as_ref();
+    let saved = state.and_then(|state| state.pod_metrics(&snapshot.hpa));
     snapshot.pod_metrics = match saved {
         Some(saved) => saved.to_vec(),
-        None => {
-            let metrics = objects.pod_metrics.iter().zip(selected);
-            metrics.filter(|(_, selected)| *selected).map(|(item, _)| item.clone()).collect()
-        }
+        None => selected.pod_metrics[own].iter().copied().cloned().collect(),
     };
-    if let Ok(scale) = &snapshot.scale {
-        let default_namespace = options.default_namespace();
-        let own = objects.pods.iter().filter(|pod| {
-            pod.namespace.as_deref().unwrap_or(default_namespace) == snapshot.hpa.namespace
-                && scale.selector.matches(&pod.labels)
-        });
-        snapshot.pods = own.cloned().collect();
-    }
+    snapshot.pods = selected.pods[own].iter().copied().cloned().collect();
     input.remark();
     input.doubt_clock();
     Ok(input)

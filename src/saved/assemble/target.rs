@@ -7,7 +7,7 @@ use super::{find_error, once};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names;
 use crate::error::Error;
-use crate::saved::objects::{Api, ApiError};
+use crate::saved::objects::{Api, ApiError, Objects};
 use crate::saved::wire::ScaleObject;
 use crate::snapshot::basis::Basis;
 use crate::snapshot::evidence::Counted;
@@ -23,6 +23,15 @@ pub(super) struct ScaleLookup<'o> {
     pub(super) errors: &'o [ApiError],
     /// Whether objects missing in the input did not exist.
     pub(super) is_complete: bool,
+}
+
+impl<'o> ScaleLookup<'o> {
+    /// Looks among all objects.
+    pub(super) fn of(objects: &'o Objects, default_namespace: &'o str) -> Self {
+        let Objects { scales, workloads, state, .. } = objects;
+        let errors = state.as_ref().map_or(&[][..], |state| &state.errors);
+        Self { scales, workloads, default_namespace, errors, is_complete: state.is_some() }
+    }
 }
 
 impl ScaleLookup<'_> {

@@ -1,7 +1,8 @@
 //! How long the whole command takes with a server on the loopback interface, and how much memory:
 //! compared with `curl` for the same requests in sequence, and with `kubectl describe hpa` if it is
 //! installed. The server runs in this process, and so on the same processors. It only asserts
-//! that the commands succeed.
+//! that the commands succeed. With `-- fleet`, many HPAs at once, compared with what kubectl takes to get
+//! them with their targets and pods.
 
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]
 
@@ -19,6 +20,12 @@ const RUNS: usize = 15;
 fn main() {
     let processors = std::thread::available_parallelism().map_or(0, usize::from);
     println!("{RUNS} runs each, in turn, on {processors} processors; ms, and MiB at most\n");
+    if std::env::args().any(|argument| argument == "fleet") {
+        for hpas in [250, 1_000, 4_000] {
+            measure_fleet(hpas);
+        }
+        return;
+    }
     for (pods, delay, kept) in [
         (2, 0, true),
         (100, 0, true),
@@ -52,21 +59,76 @@ fn measure(pods: usize, delay: Duration, kept: bool) {
     if !delay.is_zero() {
         println!("  in {rounds} rounds");
     }
-    let mut commands = vec![
+    let commands = vec![
         ("kubectl-hpa explain", ours),
         ("curl --compressed", curl(&server, &asked, &["--compressed"])),
         ("curl", curl(&server, &asked, &[])),
     ];
-    let describe = describe(&config);
-    if Command::new(&describe[0])
-        .arg("version")
-        .arg("--client")
-        .stdout(Stdio::null())
-        .status()
-        .is_ok()
-    {
-        commands.push(("kubectl describe hpa", describe));
+    let describe = ("kubectl describe hpa", describe(&config));
+    compare(commands.into_iter().chain(is_installed(&describe.1).then_some(describe)));
+}
+
+/// HPAs in ten namespaces, each with a Deployment, its ReplicaSet and five pods.
+fn measure_fleet(hpas: usize) {
+    const NAMESPACES: usize = 10;
+    const PODS: usize = 5;
+    let mut cluster = Cluster::empty();
+    cluster.clock(Clock::Recorded).keep_answers();
+    let pod = pod();
+    for number in 0..hpas {
+        let namespace = &*format!("team-{}", number % NAMESPACES);
+        let name = &*format!("web-{number:04}");
+        let set = &*format!("{name}-596d9ffddd");
+        let labels = [("app", name), ("pod-template-hash", "596d9ffddd")];
+        let workload = |kind: &str, name: &str, labels: &Value| {
+            json!({
+                "apiVersion": "apps/v1",
+                "kind": kind,
+                "metadata": {"name": name, "namespace": namespace, "labels": labels},
+                "spec": {
+                    "replicas": PODS,
+                    "selector": {"matchLabels": labels},
+                    "template": {"metadata": {"labels": labels}, "spec": pod["spec"]},
+                },
+                "status": {"replicas": PODS, "readyReplicas": PODS, "observedGeneration": 1},
+            })
+        };
+        cluster.put(workload("Deployment", name, &json!({"app": name})));
+        cluster.put(workload("ReplicaSet", set, &json!(std::collections::BTreeMap::from(labels))));
+        cluster.hpa([namespace, name], ["apps/v1", "Deployment", name], &json!({}));
+        cluster.copies("v1", "Pod", pod.clone(), [namespace, set], &labels, PODS);
+        cluster.pod_metrics([namespace, set], &labels, PODS, ["10m", "1Mi"]);
     }
+    let server = Server::start(cluster);
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let path = config.path().display().to_string();
+    let program = env!("CARGO_BIN_EXE_kubectl-hpa");
+    let ours =
+        |more: &[&str]| words(&[&[program, "explain", "-A", "--kubeconfig", &path], more].concat());
+    run(&ours(&[]));
+    let asked = server.requests();
+    println!("{hpas} HPAs, {} pods: {} requests", hpas * PODS, asked.len());
+    let cache = config.directory().join("cache").display().to_string();
+    let theirs = words(&["kubectl", "--kubeconfig", &path, "--cache-dir", &cache, "get"]);
+    let theirs = [theirs, words(&["hpa,deploy,pods", "-A", "-o", "json"])].concat();
+    let commands = vec![
+        ("explain -A", ours(&[])),
+        ("explain -A -o json", ours(&["-o", "json"])),
+        ("explain -A -o jsonl", ours(&["-o", "jsonl"])),
+        ("curl --compressed", curl(&server, &asked, &["--compressed"])),
+    ];
+    let theirs = is_installed(&theirs).then_some(("kubectl get -o json", theirs));
+    compare(commands.into_iter().chain(theirs));
+}
+
+fn is_installed(command: &[String]) -> bool {
+    let mut version = Command::new(&command[0]);
+    version.args(["version", "--client"]).stdout(Stdio::null()).status().is_ok()
+}
+
+/// Prints what commands take, in turn.
+fn compare(commands: impl Iterator<Item = (&'static str, Vec<String>)>) {
+    let commands: Vec<_> = commands.collect();
     let mut times = vec![Vec::new(); commands.len()];
     for _ in 0..=RUNS {
         for ((_, command), times) in commands.iter().zip(&mut times) {

@@ -162,6 +162,8 @@ pub enum Output {
     Markdown,
     /// JSON with a published schema
     Json,
+    /// The same, an HPA per line as soon as it is explained
+    Jsonl,
     /// YAML with a published schema
     Yaml,
 }

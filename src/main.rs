@@ -26,7 +26,8 @@ fn main() -> ExitCode {
         Color::Always => ColorChoice::Always.write_global(),
         Color::Never => ColorChoice::Never.write_global(),
     }
-    let terminal = Terminal { tell: Some(tell), ..Terminal::detect() };
+    let part = |text: &str| matches!(answer(text), Ok(Heard::Whole));
+    let terminal = Terminal { tell: Some(tell), answer: Some(part), ..Terminal::detect() };
     let Answer { text, messages, errors, exit_code, written, annotations } =
         match command::run(&cli, &terminal) {
             Ok(answer) => answer,

@@ -16,7 +16,7 @@ use kubectl_hpa::render::page::{page, rows};
 use kubectl_hpa::render::structured;
 use kubectl_hpa::render::svg::svg;
 use kubectl_hpa::report::Explanation;
-use kubectl_hpa::report::list::{ExplanationList, overview};
+use kubectl_hpa::report::list::{ExplanationList, overview, row};
 use kubectl_hpa::report::page::{Page, Symbols};
 use kubectl_hpa::report::prediction::{Judged, Prediction};
 use kubectl_hpa::report::timeline::Played;
@@ -60,7 +60,8 @@ pub fn snapshot(data: &[u8]) {
     let list = ExplanationList(explained.collect());
     assert_structured(&list);
     for (layout, ..) in layouts() {
-        assert_harmless(&rows(&overview(&list, true, true), None, &layout));
+        let cells = list.0.iter().map(|listed| row(listed, true)).collect();
+        assert_harmless(&rows(&overview(cells, true, true), None, &layout));
     }
 }
 
@@ -164,7 +165,13 @@ fn read(text: &str) -> Result<Vec<Listed<Input>>, Error> {
     let mut objects = Objects::default();
     read_text(text, "state.yaml", &mut objects)?;
     let (options, all) = (Options::default(), Selection::default());
-    assemble_all(&objects, &options, None, &all, Timestamp::UNIX_EPOCH)
+    let mut inputs = Vec::new();
+    let take = |listed| {
+        inputs.push(listed);
+        Ok(())
+    };
+    assemble_all(&objects, &options, None, &all, Timestamp::UNIX_EPOCH, take)?;
+    Ok(inputs)
 }
 
 /// Asserts that a pass can be worded in every form.

@@ -5,7 +5,7 @@ use std::mem::ManuallyDrop;
 use jiff::Timestamp;
 
 use super::fail_on::{FOUND, FindingsWatch};
-use super::list::{Inputs, List};
+use super::list::{Explained, List};
 use super::load::Query;
 use super::named::names;
 use super::state::{ask, current, options, pass, unanswered};
@@ -83,8 +83,8 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
                 [name] => Options { name: name.clone(), target: None, ..options.clone() },
                 _ => {
                     let list = List::new(args, &request)?;
-                    let inputs = list.fetch(session, terminal).await?;
-                    return Ok(Found::Several(Box::new(list), inputs));
+                    let explained = list.fetch(session, terminal).await?;
+                    return Ok(Found::Several(Box::new(list), explained));
                 }
             },
         };
@@ -102,7 +102,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
             let messages = messages.into_iter().chain(more).collect();
             one(*pass, args, &watch, messages, terminal)
         }
-        Found::Several(list, inputs) => list.explain(inputs, messages, terminal),
+        Found::Several(list, explained) => list.tell(explained, messages, terminal),
     }
 }
 
@@ -110,7 +110,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
 enum Found<'a> {
     /// With what there is to tell of another connection.
     One(Box<Pass>, Vec<String>),
-    Several(Box<List<'a>>, Inputs),
+    Several(Box<List<'a>>, Explained),
 }
 
 /// The report on one pass.
@@ -127,6 +127,7 @@ fn one(
     let explanation = Explanation::new(pass).ignoring(&watch.ignored);
     let text = match args.output {
         Some(Output::Json) => structured::json(&explanation)?,
+        Some(Output::Jsonl) => structured::json_line(&explanation)?,
         Some(Output::Yaml) => structured::yaml(&explanation)?,
         Some(Output::Markdown) => markdown(&Page::new(&explanation, false, terminal.symbols())),
         wide => {

@@ -1,11 +1,13 @@
 //! `explain` for several HPAs: those that are named, or every one of a namespace, or of all of them,
 //! each with its own pass, in a line. What cannot be had for one is reported with the answers for the others.
 
+use std::borrow::Borrow;
 use std::cell::RefCell;
 
 use jiff::Timestamp;
 
 use super::fail_on::{FOUND, FindingsWatch};
+use super::interrupt::Signals;
 use super::progress::{reading, shown};
 use super::remember::remember;
 use super::state::{options, unanswered};
@@ -20,7 +22,7 @@ use crate::pass::Pass;
 use crate::render::markdown::rows;
 use crate::render::{page, structured};
 use crate::report::Explanation;
-use crate::report::list::{ExplanationList, one_by_one, overview};
+use crate::report::list::{ExplanationList, Row, one_by_one, overview, row};
 use crate::saved::assemble::assemble_all;
 use crate::saved::file;
 use crate::saved::objects::Objects;
@@ -68,9 +70,9 @@ impl<'a> List<'a> {
         if !self.args.filenames.is_empty() {
             return self.of(&file::read(&self.args.filenames)?, terminal);
         }
-        let (inputs, messages) =
+        let (explained, messages) =
             connected(self.connection, async |session| self.fetch(session, terminal).await)?;
-        self.explain(inputs, messages, terminal)
+        self.tell(explained, messages, terminal)
     }
 
     /// Explains those of saved objects.
@@ -78,118 +80,238 @@ impl<'a> List<'a> {
         let namespace = self.connection.namespace.clone().filter(|_| !self.args.all_namespaces);
         let Self { options, selection, .. } = self;
         let clock = Timestamp::now();
-        let inputs = assemble_all(objects, options, namespace.as_deref(), selection, clock)?;
-        self.explain(Inputs { inputs, namespace, refused: Vec::new() }, Vec::new(), terminal)
+        let mut hpas = Vec::new();
+        let explain = |input| {
+            hpas.push((hpas.len(), self.explained(input, terminal)?));
+            Ok(())
+        };
+        assemble_all(objects, options, namespace.as_deref(), selection, clock, explain)?;
+        let explained = Explained { hpas, namespace, refused: Vec::new(), interrupted: None };
+        self.tell(explained, Vec::new(), terminal)
     }
 
-    /// Asks a cluster.
+    /// Asks a cluster, and explains what it answers as it comes. A signal ends it with what there is by then.
     pub(super) async fn fetch(
         &self,
         session: &Session,
         terminal: &Terminal,
-    ) -> Result<Inputs, Error> {
+    ) -> Result<Explained, Error> {
         observed::check(&self.options)?;
         let namespace = (!self.args.all_namespaces).then(|| session.namespace().to_owned());
         let progress = Progress::default();
-        let inputs = RefCell::new(Vec::new());
-        let keep = |place, it: Listed<_>| {
+        let hpas = RefCell::new(Ok(Vec::new()));
+        let explain = |place, it: Listed<_>| {
             let input = it.and_then(|it| observed::input(it, &self.options));
-            inputs.borrow_mut().push((place, input));
+            let explained = self.explained(input, terminal);
+            let mut hpas = hpas.borrow_mut();
+            match (&mut *hpas, explained) {
+                (Ok(hpas), Ok(explained)) => hpas.push((place, explained)),
+                (hpas @ Ok(_), Err(e)) => *hpas = Err(e),
+                (Err(_), _) => {}
+            }
         };
-        let selection = &self.selection;
-        let fetched = fetch_all(session, namespace.as_deref(), selection, &progress, &keep);
-        let refused = shown(fetched, || reading(&progress), terminal).await?;
-        let mut inputs = inputs.into_inner();
-        inputs.sort_by_key(|(place, _)| *place);
-        let inputs = inputs.into_iter().map(|(_, input)| input).collect();
-        Ok(Inputs { inputs, namespace, refused })
+        let fetched =
+            fetch_all(session, namespace.as_deref(), &self.selection, &progress, &explain);
+        let fail = |e: std::io::Error| Error::failed(format!("failed to listen for signals: {e}"));
+        let mut signals = Signals::new().map_err(fail)?;
+        // On a terminal, the lines of the answer would be between those of the progress.
+        let streams = self.args.output == Some(Output::Jsonl) && terminal.width.is_some();
+        let tell = terminal.tell.filter(|_| !streams);
+        let quiet = Terminal { tell, ..terminal.clone() };
+        let (refused, code) = tokio::select! {
+            refused = shown(fetched, || reading(&progress), &quiet) => (refused?, None),
+            code = signals.next() => (Vec::new(), code),
+        };
+        let mut hpas = hpas.into_inner()?;
+        hpas.sort_by_key(|(place, _)| *place);
+        let interrupted = code.map(|code| (code, progress.hpas().unwrap_or_default()));
+        Ok(Explained { hpas, namespace, refused, interrupted })
     }
 
-    /// Explains what was read.
-    pub(super) fn explain(
+    /// Explains an HPA, and keeps only what is told of it.
+    fn explained(&self, input: Listed<Input>, terminal: &Terminal) -> Result<Hpa, Error> {
+        let Self { args, watch, .. } = self;
+        let pass = input.and_then(|mut input| {
+            remember(&args.memory, &mut input)?;
+            Ok(Pass::run(input))
+        });
+        let explained = explanation(&pass, watch);
+        let mut text = String::new();
+        let mut cells = None;
+        match (args.output, &explained.result) {
+            (Some(Output::Json), Ok(it)) => text = structured::json(it)?,
+            (Some(Output::Jsonl), Ok(it)) => {
+                text = structured::json_line(it)?;
+                if terminal.answer.is_some_and(|answer| answer(&text)) {
+                    text.clear();
+                }
+            }
+            (Some(Output::Json | Output::Jsonl | Output::Yaml), _) => {}
+            (wide, _) => cells = Some(row(&explained, wide == Some(Output::Wide))),
+        }
+        let failed = explained.result.as_ref().map(|it| watch.failed(it)).unwrap_or_default();
+        let error = match &pass.result {
+            Ok(pass) => unanswered(pass),
+            Err(e) => Some(e.clone()),
+        };
+        let keeps =
+            args.save.is_some() || args.output == Some(Output::Yaml) || pass.result.is_err();
+        let Listed { namespace, name, reference, .. } = explained;
+        let no_pass = || Listed { namespace, name, reference, result: Ok(None) };
+        let pass = if keeps { pass.and_then(|pass| Ok(Some(pass))) } else { no_pass() };
+        Ok(Hpa { text, cells, failed, error, pass })
+    }
+
+    /// Tells what was explained.
+    pub(super) fn tell(
         &self,
-        inputs: Inputs,
+        explained: Explained,
         mut messages: Vec<String>,
         terminal: &Terminal,
     ) -> Result<Answer, Error> {
         let Self { args, watch, .. } = self;
-        let Inputs { inputs, namespace, refused } = inputs;
+        let Explained { mut hpas, namespace, refused, interrupted } = explained;
         messages.extend(one_by_one(&refused));
-        let run = |mut input: Input| {
-            remember(&args.memory, &mut input)?;
-            Ok(Pass::run(input))
-        };
-        let passes: Vec<Listed<Pass>> =
-            inputs.into_iter().map(|listed| listed.and_then(run)).collect();
-        let explained = passes.iter().map(|listed| Listed {
-            namespace: listed.namespace.clone(),
-            name: listed.name.clone(),
-            reference: listed.reference.clone(),
-            result: match &listed.result {
-                Ok(pass) => Ok(Explanation::new(pass).ignoring(&watch.ignored)),
-                Err(e) => Err(e.clone()),
-            },
-        });
-        let list = ExplanationList(explained.collect());
+        let cells = hpas.iter_mut().filter_map(|(_, hpa)| hpa.cells.take()).collect();
+        let layout = terminal.layout();
         let text = match args.output {
-            Some(Output::Json) => structured::json(&list)?,
-            Some(Output::Yaml) => structured::yaml(&list)?,
-            _ if passes.is_empty() => {
+            Some(Output::Json) => listed_json(&hpas)?,
+            Some(Output::Jsonl) => hpas.iter().map(|(_, hpa)| &*hpa.text).collect(),
+            Some(Output::Yaml) => {
+                let all = hpas.iter().filter_map(|(_, hpa)| hpa.whole());
+                let all: Vec<Listed<&Pass>> = all.collect();
+                let list = all.iter().map(|pass| explanation(pass, watch)).collect();
+                structured::yaml(&ExplanationList(list))?
+            }
+            _ if hpas.is_empty() && interrupted.is_none() => {
                 messages.push(match &namespace {
                     Some(namespace) => format!("No resources found in {namespace} namespace."),
                     None => "No resources found".to_owned(),
                 });
                 String::new()
             }
-            Some(Output::Markdown) => rows(&overview(&list, args.all_namespaces, false)),
+            _ if hpas.is_empty() => String::new(),
+            Some(Output::Markdown) => rows(&overview(cells, args.all_namespaces, false)),
             wide => {
                 let wide = wide == Some(Output::Wide);
-                let layout = terminal.layout();
                 // Targets mostly have the names of their HPAs.
                 let spare = (!wide).then_some("REFERENCE");
-                page::rows(&overview(&list, args.all_namespaces, wide), spare, &layout)
+                page::rows(&overview(cells, args.all_namespaces, wide), spare, &layout)
             }
         };
         let mut exit_code = 0;
-        for listed in &list.0 {
-            let failed = listed.result.as_ref().map(|it| watch.failed(it)).unwrap_or_default();
-            if !failed.is_empty() {
-                exit_code = FOUND;
-                messages.push(format!("{}: found {} (--fail-on)", listed.key(), failed.join(", ")));
-            }
+        for (_, hpa) in hpas.iter().filter(|(_, hpa)| !hpa.failed.is_empty()) {
+            exit_code = FOUND;
+            let (key, failed) = (hpa.pass.key(), hpa.failed.join(", "));
+            messages.push(format!("{key}: found {failed} (--fail-on)"));
         }
         if let Some(path) = &args.save {
-            messages.extend(save_all(path, &passes)?);
+            messages.extend(save_all(path, &hpas)?);
         }
-        let errors = passes.iter().filter_map(|listed| {
-            let e = match &listed.result {
-                Ok(pass) => unanswered(pass)?,
-                Err(e) => e.clone(),
-            };
-            let message = format!("{}: {}", listed.key(), e.message);
+        if let Some((code, (done, all))) = interrupted {
+            exit_code = code;
+            messages.push(format!("interrupted: {done} of {all} HPAs were explained"));
+        }
+        let errors = hpas.iter().filter_map(|(_, hpa)| {
+            let e = hpa.error.clone()?;
+            let message = format!("{}: {}", hpa.pass.key(), e.message);
             Some(Error { message, bare: false, ..e })
         });
         Ok(Answer { text, messages, errors: errors.collect(), exit_code, ..Answer::default() })
     }
 }
 
-/// What there is to explain, and the namespace that was looked in where it is one.
-pub(super) struct Inputs {
-    inputs: Vec<Listed<Input>>,
+/// What was explained, and what there is to tell of the way there.
+pub(super) struct Explained {
+    /// By their places.
+    hpas: Vec<(usize, Hpa)>,
+    /// The namespace that was looked in, where it is one.
     namespace: Option<String>,
     /// The rights that lists lacked.
     refused: Vec<MissingRight>,
+    /// The exit code for the signal that ended it, and how many HPAs of how many had their answers.
+    interrupted: Option<(u8, (usize, usize))>,
+}
+
+/// What is told of an HPA.
+struct Hpa {
+    /// Its part of the answer, unless that has been told.
+    text: String,
+    /// Its line of the table.
+    cells: Option<Row>,
+    /// What is found of `--fail-on`.
+    failed: Vec<&'static str>,
+    /// Why there is no answer.
+    error: Option<Error>,
+    /// Its pass, if that is needed again.
+    pass: Listed<Option<Pass>>,
+}
+
+impl Hpa {
+    /// Returns its pass or why there is none.
+    fn whole(&self) -> Option<Listed<&Pass>> {
+        let Listed { namespace, name, reference, result } = &self.pass;
+        let result = match result {
+            Ok(pass) => Ok(pass.as_ref()?),
+            Err(e) => Err(e.clone()),
+        };
+        let [namespace, name, reference] = [namespace, name, reference].map(String::clone);
+        Some(Listed { namespace, name, reference, result })
+    }
+}
+
+/// Words a pass.
+fn explanation<'p, P: Borrow<Pass>>(
+    pass: &'p Listed<P>,
+    watch: &FindingsWatch,
+) -> Listed<Explanation<'p>> {
+    let Listed { namespace, name, reference, result } = pass;
+    let result = match result {
+        Ok(pass) => Ok(Explanation::new(pass.borrow()).ignoring(&watch.ignored)),
+        Err(e) => Err(e.clone()),
+    };
+    let [namespace, name, reference] = [namespace, name, reference].map(String::clone);
+    Listed { namespace, name, reference, result }
+}
+
+/// Returns an `ExplanationList` of what has been written of each HPA.
+fn listed_json(hpas: &[(usize, Hpa)]) -> Result<String, Error> {
+    const NO_ITEMS: &str = "\"items\": []";
+    let errors = hpas.iter().filter(|(_, hpa)| hpa.pass.result.is_err());
+    let errors: Vec<_> = errors.filter_map(|(_, hpa)| hpa.whole()).collect();
+    let watch = FindingsWatch { fail_on: Vec::new(), ignored: Vec::new() };
+    let errors = errors.iter().map(|it| explanation(it, &watch)).collect();
+    let frame = structured::json(&ExplanationList(errors))?;
+    let items = || hpas.iter().map(|(_, hpa)| hpa.text.trim_end()).filter(|it| !it.is_empty());
+    let Some((head, tail)) = frame.split_once(NO_ITEMS).filter(|_| items().next().is_some()) else {
+        return Ok(frame);
+    };
+    let length = items().map(|item| item.len() + item.len() / 4).sum();
+    let mut text = String::with_capacity(length);
+    text.push_str(head);
+    text.push_str("\"items\": [");
+    for (place, item) in items().enumerate() {
+        text.push_str(if place == 0 { "" } else { "," });
+        for line in item.lines() {
+            text.push_str("\n    ");
+            text.push_str(line);
+        }
+    }
+    text.push_str("\n  ]");
+    text.push_str(tail);
+    Ok(text)
 }
 
 /// Writes everything that was used. What could not be explained is not in it, and the messages say
 /// so.
-fn save_all(path: &str, passes: &[Listed<Pass>]) -> Result<Vec<String>, Error> {
-    let explained = passes.iter().filter_map(|it| it.result.as_ref().ok());
+fn save_all(path: &str, hpas: &[(usize, Hpa)]) -> Result<Vec<String>, Error> {
+    let explained = hpas.iter().filter_map(|(_, hpa)| hpa.pass.result.as_ref().ok()?.as_ref());
     let inputs: Vec<&Input> = explained.map(|pass| &pass.input).collect();
     if inputs.is_empty() {
         return Ok(vec![format!("Warning: nothing to save to {path}")]);
     }
     write_saved(path, &Saved::of(&inputs, &[])?)?;
-    let missing = passes.iter().filter(|listed| listed.result.is_err());
-    Ok(missing.map(|it| format!("Warning: {} was not saved to {path}", it.key())).collect())
+    let missing = hpas.iter().filter(|(_, hpa)| hpa.pass.result.is_err());
+    let missing = missing.map(|(_, hpa)| hpa.pass.key());
+    Ok(missing.map(|key| format!("Warning: {key} was not saved to {path}")).collect())
 }

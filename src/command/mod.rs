@@ -166,6 +166,8 @@ pub struct Terminal {
     pub rewrites: bool,
     /// Writes to standard error while the answer is not there yet; none where no one waits.
     pub tell: Option<fn(&str)>,
+    /// Writes part of the answer before the rest is there; false if it cannot be written any more.
+    pub answer: Option<fn(&str) -> bool>,
     /// Whether somebody can be asked: standard input is a terminal, too.
     pub asks: bool,
 }
@@ -187,7 +189,7 @@ impl Terminal {
         });
         let rewrites = std::io::stderr().is_terminal();
         let asks = rewrites && std::io::stdin().is_terminal();
-        Self { width, ascii, rewrites, tell: None, asks }
+        Self { width, ascii, rewrites, tell: None, answer: None, asks }
     }
 
     fn layout(&self) -> Layout {

@@ -12,8 +12,20 @@ use crate::error::Error;
 
 /// Returns indented JSON with a newline at the end.
 pub fn json<T: Serialize>(value: &T) -> Result<String, Error> {
-    let text = serde_json::to_string_pretty(value)
-        .map_err(|e| Error::failed(format!("failed to write JSON: {e}")))?;
+    serde_json::to_string_pretty(value).map(|text| escaped(&text)).map_err(failed)
+}
+
+/// Returns JSON in one line, which a newline ends.
+pub fn json_line<T: Serialize>(value: &T) -> Result<String, Error> {
+    serde_json::to_string(value).map(|text| escaped(&text)).map_err(failed)
+}
+
+fn failed(e: serde_json::Error) -> Error {
+    Error::failed(format!("failed to write JSON: {e}"))
+}
+
+/// Escapes what a terminal or a pipeline's runner would interpret, and adds a newline.
+fn escaped(text: &str) -> String {
     let mut json = String::with_capacity(text.len() + 1);
     for letter in text.chars() {
         // A runner's command is escaped as well, without changing the value.
@@ -26,14 +38,13 @@ pub fn json<T: Serialize>(value: &T) -> Result<String, Error> {
         }
     }
     json.push('\n');
-    Ok(json)
+    json
 }
 
 /// Returns YAML that kubectl reads back unchanged.
 pub fn yaml<T: Serialize>(value: &T) -> Result<String, Error> {
     // Via JSON, as in kubectl: so the program has one writer of each type instead of two.
-    let json_text = serde_json::to_string(value)
-        .map_err(|e| Error::failed(format!("failed to write JSON: {e}")))?;
+    let json_text = serde_json::to_string(value).map_err(failed)?;
     let mut values = serde_json::Deserializer::from_str(&json_text);
     let mut text = serde_yaml::to_string(&Transcoder::new(&mut values))
         .map_err(|e| Error::failed(format!("failed to write YAML: {e}")))?;

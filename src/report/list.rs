@@ -80,12 +80,12 @@ pub struct Overview {
     pub rows: Vec<Row>,
 }
 
-/// Returns a line for each HPA, the worst first; with its namespace if they may differ, and with what limits
-/// it if `wide`.
-pub fn overview(list: &ExplanationList<'_>, all_namespaces: bool, wide: bool) -> Overview {
-    let several = list.0.windows(2).any(|pair| pair[0].namespace != pair[1].namespace);
+/// Returns the lines of HPAs, the worst first; with their namespaces if they may differ.
+pub fn overview(mut rows: Vec<Row>, all_namespaces: bool, wide: bool) -> Overview {
+    let several = rows.windows(2).any(|pair| pair[0].1.first() != pair[1].1.first());
     let named = all_namespaces || several;
     let own = [
+        ("NAMESPACE", false),
         ("NAME", false),
         ("REFERENCE", false),
         ("TARGETS", false),
@@ -94,56 +94,63 @@ pub fn overview(list: &ExplanationList<'_>, all_namespaces: bool, wide: bool) ->
     ];
     let more =
         [("MIN", true), ("MAX", true), ("PROPOSAL", true), ("WINNER", false), ("LIMIT", false)];
-    let columns = named.then_some(("NAMESPACE", false)).into_iter().chain(own);
-    let columns = columns.chain(more.into_iter().filter(|_| wide)).chain([("FINDING", false)]);
+    let columns = own.into_iter().chain(more.into_iter().filter(|_| wide));
+    let columns = columns.chain([("FINDING", false)]).skip(usize::from(!named));
     let columns: Vec<(Cow<'static, str>, bool)> =
         columns.map(|(title, numbers)| (title.into(), numbers)).collect();
-    let row = |listed: &Listed<Explanation<'_>>| {
-        let mut row = Vec::from_iter(named.then(|| listed.namespace.clone()));
-        row.push(listed.name.clone());
-        row.push(listed.reference.clone());
-        let severity = match &listed.result {
-            Ok(explanation) => {
-                let current = explanation.pass.decision.replicas_before();
-                row.extend([
-                    explanation.targets(),
-                    current.map(|replicas| replicas.to_string()).unwrap_or_default(),
-                    explanation.wanted().unwrap_or_default(),
-                ]);
-                if wide {
-                    let spec = explanation.hpa.spec;
-                    let proposal = explanation.proposal.map(|replicas| replicas.to_string());
-                    row.extend([
-                        spec.min_replicas.unwrap_or(1).to_string(),
-                        spec.max_replicas.to_string(),
-                        proposal.unwrap_or_default(),
-                        explanation.winner().unwrap_or_default(),
-                        explanation.limit().unwrap_or_default().to_owned(),
-                    ]);
-                }
-                let (severity, finding) = explanation.worst();
-                row.push(finding);
-                severity
-            }
-            Err(e) => {
-                row.resize(columns.len() - 1, String::new());
-                // The whole sentence is on standard error.
-                row.push(match &e.reason {
-                    Some(reason) => format!("Error from server ({reason})"),
-                    None => e.message.clone(),
-                });
-                Some(Severity::Error)
-            }
-        };
+    for (_, row) in &mut rows {
+        if !named {
+            row.remove(0);
+        }
+        // An HPA without an answer has nothing between its name and the error.
+        while row.len() < columns.len() {
+            row.insert(row.len() - 1, String::new());
+        }
         for cell in row.iter_mut().filter(|cell| cell.is_empty()) {
             NOTHING.clone_into(cell);
         }
-        (severity, row)
-    };
-    let mut rows: Vec<Row> = list.0.iter().map(row).collect();
+    }
     // Those without a finding come last; others stay sorted by namespace and name.
     rows.sort_by_key(|(severity, _)| (severity.is_none(), *severity));
     Overview { columns, rows }
+}
+
+/// Returns the line of an HPA, which begins with its namespace; with what limits it if `wide`.
+pub fn row(listed: &Listed<Explanation<'_>>, wide: bool) -> Row {
+    let mut row = vec![listed.namespace.clone(), listed.name.clone(), listed.reference.clone()];
+    let severity = match &listed.result {
+        Ok(explanation) => {
+            let current = explanation.pass.decision.replicas_before();
+            row.extend([
+                explanation.targets(),
+                current.map(|replicas| replicas.to_string()).unwrap_or_default(),
+                explanation.wanted().unwrap_or_default(),
+            ]);
+            if wide {
+                let spec = explanation.hpa.spec;
+                let proposal = explanation.proposal.map(|replicas| replicas.to_string());
+                row.extend([
+                    spec.min_replicas.unwrap_or(1).to_string(),
+                    spec.max_replicas.to_string(),
+                    proposal.unwrap_or_default(),
+                    explanation.winner().unwrap_or_default(),
+                    explanation.limit().unwrap_or_default().to_owned(),
+                ]);
+            }
+            let (severity, finding) = explanation.worst();
+            row.push(finding);
+            severity
+        }
+        Err(e) => {
+            // The whole sentence is on standard error.
+            row.push(match &e.reason {
+                Some(reason) => format!("Error from server ({reason})"),
+                None => e.message.clone(),
+            });
+            Some(Severity::Error)
+        }
+    };
+    (severity, row)
 }
 
 impl Explanation<'_> {

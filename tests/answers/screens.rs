@@ -12,14 +12,14 @@ use kubectl_hpa::render::layout::Layout;
 use kubectl_hpa::render::page::{page, rows};
 use kubectl_hpa::render::style::Styles;
 use kubectl_hpa::report::Explanation;
-use kubectl_hpa::report::list::{ExplanationList, Overview, overview};
+use kubectl_hpa::report::list::{Overview, overview, row};
 use kubectl_hpa::report::page::{Page, Symbols};
 use kubectl_hpa::report::section::{Part, Table};
 use kubectl_hpa::saved::assemble::{assemble, assemble_all};
 use kubectl_hpa::saved::file;
 use kubectl_hpa::saved::objects::Objects;
 use kubectl_hpa::snapshot::Listed;
-use kubectl_hpa::snapshot::input::Options;
+use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::selection::Selection;
 use serde_json::{Value, json};
 
@@ -486,19 +486,19 @@ fn shop(all_namespaces: bool, wide: bool, layout: &Layout) -> String {
 
 fn listed(objects: &Objects, all_namespaces: bool, wide: bool) -> Overview {
     let (options, all) = (Options::default(), Selection::default());
-    let inputs = assemble_all(objects, &options, None, &all, Timestamp::UNIX_EPOCH);
-    let passes: Vec<_> = inputs
-        .expect("inputs")
-        .into_iter()
-        .map(|listed| listed.and_then(|input| Ok(Pass::run(input))))
-        .collect();
+    let mut passes = Vec::new();
+    let take = |listed: Listed<Input>| {
+        passes.push(listed.and_then(|input| Ok(Pass::run(input))));
+        Ok(())
+    };
+    assemble_all(objects, &options, None, &all, Timestamp::UNIX_EPOCH, take).expect("inputs");
     let explained = passes.iter().map(|listed| Listed {
         namespace: listed.namespace.clone(),
         name: listed.name.clone(),
         reference: listed.reference.clone(),
         result: listed.result.as_ref().map(Explanation::new).map_err(Clone::clone),
     });
-    overview(&ExplanationList(explained.collect()), all_namespaces, wide)
+    overview(explained.map(|listed| row(&listed, wide)).collect(), all_namespaces, wide)
 }
 
 #[test]

@@ -2,14 +2,20 @@
 //! requests that grow with namespaces and pages, and not with HPAs.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use super::api::{
-    Auth, Cluster, CustomMetric, ExternalMetric, Fault, Recorded, Scale, Server, When,
+    Auth, Clock, Cluster, CustomMetric, ExternalMetric, Fault, Kubeconfig, Recorded, Scale, Server,
+    When,
 };
 use super::metrics::external_metric;
-use super::{Ran, program, recorded, run};
+use super::{Ran, directory, program, recorded, run, schema};
 
 const HPA: &str = "HorizontalPodAutoscaler";
 
@@ -379,4 +385,126 @@ fn a_list_that_fails_is_asked_one_by_one() {
     let ran = explain(&server, "admin", &["-n", "shop"]);
     assert_eq!((&*ran.stderr, ran.answer()["items"].as_array().map(Vec::len)), ("", Some(2)));
     assert_eq!(counted(&server.requests())["scale"], 2);
+}
+
+/// Returns three HPAs in each of two namespaces, of which the pods of one never come.
+fn half() -> Cluster {
+    let mut cluster = Cluster::empty();
+    cluster.clock(Clock::Recorded);
+    for namespace in ["shop", "test"] {
+        for name in ["web", "cart", "pay"] {
+            cluster.autoscaled([namespace, name], 3);
+        }
+    }
+    cluster.fault(When::on("/api/v1/namespaces/test/pods"), Fault::Hang);
+    cluster
+}
+
+#[test]
+fn lines_are_the_items_and_come_as_soon_as_they_are_there() {
+    let server = Server::start(fleet());
+    let list = explain(&server, "admin", &["-A"]).answer();
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let mut command = program();
+    command.args(["explain", "-A", "-o", "jsonl", "--kubeconfig"]).arg(config.path());
+    let ran = run(&mut command);
+    assert_eq!((ran.code, &*ran.stderr), (Some(0), ""));
+    let sorted = |items: Vec<Value>| {
+        let key = |item: &Value| format!("{} {}", item["hpa"]["namespace"], item["hpa"]["name"]);
+        let mut items: Vec<_> = items.into_iter().map(|it| (key(&it), without_skew(it))).collect();
+        items.sort_by(|one, other| one.0.cmp(&other.0));
+        items
+    };
+    let lines = ran.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let items = list["items"].as_array().expect("items").clone();
+    assert_eq!(sorted(lines.collect()), sorted(items));
+
+    // While the pods of one namespace do not come, the lines of the other are there.
+    let server = Server::start(half());
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let mut child = start(&["explain", "-A", "-o", "jsonl"], &config);
+    let mut stdout = BufReader::new(child.stdout.take().expect("its output")).lines();
+    let validator = schema::validator(&schema::explanation());
+    for _ in 0..3 {
+        let line = stdout.next().expect("a line").expect("text");
+        let item: Value = serde_json::from_str(&line).expect("JSON");
+        assert_eq!(item["hpa"]["namespace"], "shop");
+        assert!(validator.is_valid(&item));
+    }
+    child.kill().expect("it still runs");
+    child.wait().expect("it ends");
+}
+
+fn start(args: &[&str], config: &Kubeconfig) -> Child {
+    Command::new(assert_cmd::cargo::cargo_bin("kubectl-hpa"))
+        .args(args)
+        .arg("--kubeconfig")
+        .arg(config.path())
+        .env_remove("HTTPS_PROXY")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it runs")
+}
+
+#[cfg(unix)]
+#[test]
+fn what_there_is_when_a_signal_comes_is_told() {
+    for (output, signal, code) in [("wide", "-INT", 130), ("json", "-TERM", 143)] {
+        let server = Server::start(half());
+        let config = server.kubeconfig(&Auth::Token("admin"));
+        let child = start(&["explain", "-A", "-o", output], &config);
+        let asked = |path: &str| server.requests().iter().any(|it| it.path.starts_with(path));
+        let begun = Instant::now();
+        // Its pods and their usage are the last that a namespace asks for.
+        while !asked("/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods")
+            || !asked("/api/v1/namespaces/test/pods")
+        {
+            assert!(begun.elapsed() < Duration::from_secs(20), "nothing is asked");
+            sleep(Duration::from_millis(20));
+        }
+        // The rest takes no request.
+        sleep(Duration::from_secs(2));
+        let kill = Command::new("kill").args([signal, &child.id().to_string()]).status();
+        assert!(kill.expect("kill runs").success());
+        let ran = Ran::of(&child.wait_with_output().expect("it ends"));
+        assert_eq!(ran.code, Some(code), "{}", ran.stderr);
+        assert!(
+            ran.stderr.ends_with("interrupted: 3 of 6 HPAs were explained\n"),
+            "{}",
+            ran.stderr
+        );
+        match output {
+            "json" => {
+                let list: Value = serde_json::from_str(&ran.stdout).expect("JSON");
+                assert!(schema::validator(&schema::explanation_list()).is_valid(&list));
+                assert_eq!(list["items"].as_array().map(Vec::len), Some(3));
+            }
+            _ => {
+                let lines: Vec<&str> = ran.stdout.lines().collect();
+                assert_eq!(lines.len(), 4);
+                assert!(lines[1..].iter().all(|line| line.starts_with("shop ")), "{lines:?}");
+            }
+        }
+    }
+}
+
+/// What was saved of a fleet gives each HPA the answer that it gets alone from the same file.
+#[test]
+fn each_is_explained_as_it_would_be_alone_from_a_file() {
+    let server = Server::start(fleet());
+    let path = directory().join(format!("saved-fleet-{}.json", std::process::id()));
+    let file = path.to_str().expect("a path");
+    explain(&server, "admin", &["-A", "--save", file]).answer();
+    let list = run(program().args(["explain", "-A", "-o", "json", "-f", file])).answer();
+    let items = list["items"].as_array().expect("items");
+    assert_eq!(items.len(), 45);
+    for item in items {
+        let [namespace, name] =
+            ["namespace", "name"].map(|field| item["hpa"][field].as_str().expect("text"));
+        let alone = ["explain", name, "-n", namespace, "-o", "json", "-f", file];
+        let alone: Value = serde_json::from_str(&run(program().args(alone)).stdout).expect("JSON");
+        assert_eq!(*item, alone, "{namespace}/{name}");
+    }
+    fs::remove_file(&path).expect("it was there");
 }

@@ -1,7 +1,7 @@
 //! Several HPAs from the same saved objects: each gets what it would get alone, and a failure for
 //! one does not affect the others.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -19,20 +19,21 @@ use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::selection::Selection;
 use crate::snapshot::shared::Shared;
 
-/// Returns everything for the passes of the selected HPAs of one or all namespaces, ordered by namespace
-/// and name, followed by an error for each name that matches none of them. `clock` is as for
+/// Passes everything for the passes of the selected HPAs of one or all namespaces to `take`, ordered by
+/// namespace and name, followed by an error for each name that matches none of them. `clock` is as for
 /// [`super::assemble`].
 ///
 /// # Errors
 ///
-/// The objects or the options are unusable for all of them.
+/// The objects or the options are unusable for all of them, or that of `take`.
 pub fn assemble_all(
     objects: &Objects,
     options: &Options,
     namespace: Option<&str>,
     selection: &Selection,
     clock: Timestamp,
-) -> Result<Vec<Listed<Input>>, Error> {
+    mut take: impl FnMut(Listed<Input>) -> Result<(), Error>,
+) -> Result<(), Error> {
     if objects.hpas.is_empty() {
         return Err(empty(objects));
     }
@@ -63,38 +64,38 @@ pub fn assemble_all(
         ))
         .hint("name the HPA that it belongs to"));
     }
-    let namespaces = found.chunk_by(|(one, _), (other, _)| one == other);
-    let listed = namespaces.flat_map(|found| {
+    for found in found.chunk_by(|(one, _), (other, _)| one == other) {
         let namespace = found[0].0;
         let place = Place::new(objects, namespace, default_namespace, &controller);
         let selected = Selected::of(&place);
-        let wanted = |(_, object): &(&str, &UndecodedHpa)| {
-            let own = place.hpas.iter().position(|hpa| std::ptr::eq(hpa.object, *object));
-            let own = own.unwrap_or_default();
+        let places = place.hpas.iter().enumerate();
+        let places: HashMap<_, usize> =
+            places.map(|(own, hpa)| (std::ptr::from_ref(hpa.object), own)).collect();
+        for (_, object) in found {
+            let own = places[&std::ptr::from_ref(*object)];
             let result = input(objects, &place, own, &selected, options, clock);
             let snapshot = result.as_ref().ok().map(|input| &input.snapshot);
-            Listed {
+            take(Listed {
                 namespace: namespace.to_owned(),
                 name: object.name.clone(),
                 reference: snapshot.map_or_else(String::new, |it| it.hpa.reference()),
                 result,
-            }
-        };
-        found.iter().map(wanted).collect::<Vec<_>>()
-    });
+            })?;
+        }
+    }
     let missing = selection.missing(|named| found.iter().any(|(_, object)| object.is(named)));
     let (first, last) = (found.first(), found.last());
     let only = first.filter(|(first, _)| last.is_some_and(|(last, _)| first == last));
     let namespace = namespace.or(only.map(|(namespace, _)| *namespace));
-    let missing = missing.map(|named| {
+    for named in missing {
         let message = match named {
             Named::Hpa(_) => "not in the input",
             Named::Target(_) => "no HorizontalPodAutoscaler in the input has this target",
         };
         let namespace = namespace.unwrap_or_default().to_owned();
-        Listed::missing(namespace, named, Error::usage(message))
-    });
-    Ok(listed.chain(missing).collect())
+        take(Listed::missing(namespace, named, Error::usage(message)))?;
+    }
+    Ok(())
 }
 
 /// Returns the labels of an HPA; `None` if they are malformed.

@@ -12,15 +12,15 @@ use crate::error::Error;
 
 /// Returns indented JSON with a newline at the end.
 pub fn json<T: Serialize>(value: &T) -> Result<String, Error> {
-    serde_json::to_string_pretty(value).map(|text| escaped(&text)).map_err(failed)
+    serde_json::to_string_pretty(value).map(|text| escaped(&text)).map_err(|e| failed(&e))
 }
 
 /// Returns JSON in one line, which a newline ends.
 pub fn json_line<T: Serialize>(value: &T) -> Result<String, Error> {
-    serde_json::to_string(value).map(|text| escaped(&text)).map_err(failed)
+    serde_json::to_string(value).map(|text| escaped(&text)).map_err(|e| failed(&e))
 }
 
-fn failed(e: serde_json::Error) -> Error {
+fn failed(e: &serde_json::Error) -> Error {
     Error::failed(format!("failed to write JSON: {e}"))
 }
 
@@ -44,7 +44,7 @@ fn escaped(text: &str) -> String {
 /// Returns YAML that kubectl reads back unchanged.
 pub fn yaml<T: Serialize>(value: &T) -> Result<String, Error> {
     // Via JSON, as in kubectl: so the program has one writer of each type instead of two.
-    let json_text = serde_json::to_string(value).map_err(failed)?;
+    let json_text = serde_json::to_string(value).map_err(|e| failed(&e))?;
     let mut values = serde_json::Deserializer::from_str(&json_text);
     let mut text = serde_yaml::to_string(&Transcoder::new(&mut values))
         .map_err(|e| Error::failed(format!("failed to write YAML: {e}")))?;

@@ -146,7 +146,7 @@ printf '%s\n' "${COMPREPLY[@]}"
     for (line, replies) in [
         ("kubectl-hpa expl", "explain"),
         ("kubectl-hpa explain -f examples/shop ca", "cart"),
-        ("kubectl-hpa explain --output|=", "wide markdown json yaml"),
+        ("kubectl-hpa explain --output|=", "wide markdown json jsonl yaml"),
         ("kubectl-hpa explain --output|=|j", "json"),
         ("kubectl-hpa predict web -f examples/shop --pod web-0|:", "cpu="),
         ("kubectl-hpa predict web -f examples/shop --pod|=|web-0|:|c", "cpu="),

@@ -7,13 +7,18 @@ use kubectl_hpa::apimachinery::quantity::{Amount, Quantity};
 use kubectl_hpa::apimachinery::selector::{LabelSelector, Labels, Selector};
 use kubectl_hpa::backtest::Axis;
 use kubectl_hpa::flags::Flags;
-use kubectl_hpa::prometheus::answer::{self, Series};
+use kubectl_hpa::pass::Pass;
+use kubectl_hpa::past::{Origin, rewind};
+use kubectl_hpa::prometheus::answer::{self, Answer, Series};
 use kubectl_hpa::prometheus::grid::Grid;
+use kubectl_hpa::prometheus::history::History;
 use kubectl_hpa::prometheus::load::{Answered, assemble};
-use kubectl_hpa::prometheus::queries::{Purpose, Question, Wanted};
+use kubectl_hpa::prometheus::queries::{Purpose, Question, Sampled, Wanted};
 use kubectl_hpa::render::structured;
 use kubectl_hpa::render::style::{clean, point_at};
+use kubectl_hpa::saved::save::to_json;
 use kubectl_hpa::snapshot::hpa::Hpa;
+use kubectl_hpa::snapshot::input::Options;
 use kubectl_hpa::whatif::expect::{Expression, Node, Number, Operand};
 use kubectl_hpa::whatif::timeline::Trace;
 use serde_json::{Value, json};
@@ -200,6 +205,10 @@ pub fn prometheus(data: &[u8]) {
         assert!(points.iter().all(|(_, value)| value.is_finite()), "{points:?}");
         assert!(points.windows(2).all(|pair| pair[0].0 < pair[1].0), "{points:?}");
     }
+    let last = found.series.iter().filter_map(|own| own.points.last()).map(|(time, _)| *time).max();
+    if let Some(last) = last.and_then(|last| Timestamp::from_millisecond(last).ok()) {
+        past(&found, last);
+    }
     let spec = json!({"maxReplicas": 9, "metrics": [
         {"type": "Resource", "resource": {"name": "memory",
             "target": {"type": "Utilization", "averageUtilization": 50}}},
@@ -222,9 +231,41 @@ pub fn prometheus(data: &[u8]) {
         Answered { question, grid, answer: found.clone() }
     });
     let metrics = &hpa.spec.metrics;
-    let wanted = Wanted { hpa: &hpa, metrics, stated: &[], replica_sets: &[] };
+    let wanted = Wanted { hpa: &hpa, metrics, stated: &[], replica_sets: &[], matching: "" };
     match assemble(&wanted, grid, &answered, "a server").and_then(|load| Trace::of(&load)) {
         Ok(_) => {}
+        Err(e) => assert_told(&e),
+    }
+}
+
+/// A past pass by these samples, at a time: it runs, and again when it was saved.
+fn past(found: &Answer, at: Timestamp) {
+    let state = json!({"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": "web", "namespace": "shop"},
+            "spec": {"maxReplicas": 9, "minReplicas": 2,
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+                "behavior": {"scaleDown": {"stabilizationWindowSeconds": 60}},
+                "metrics": [{"type": "Resource", "resource": {"name": "cpu",
+                    "target": {"type": "Utilization", "averageUtilization": 50}}}]}},
+        {"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "web", "namespace": "shop"},
+            "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}}}]});
+    let options = Options { namespace: Some("shop".to_owned()), ..Options::default() };
+    let input = kubectl_hpa::saved::read(&state.to_string(), &options, at).expect("a state");
+    let sets = found.series.iter().filter_map(|own| own.labels.get("owner_name").cloned());
+    let sets: Vec<String> = sets.collect();
+    let kinds = [Sampled::Pods, Sampled::Usage, Sampled::Target, Sampled::Hpa, Sampled::Controller];
+    let answers = kinds.map(|kind| (kind, found.clone()));
+    let history = History::read(&input.snapshot.hpa, &sets, &answers);
+    match rewind(input, &history, at, Origin::default()) {
+        Ok(input) => {
+            let text = to_json(&[&input], &[]).expect("a state");
+            let back = kubectl_hpa::saved::read(&text, &options, at).expect("what was saved");
+            let (one, other) = (Pass::run(input), Pass::run(back));
+            assert_eq!(one.decision, other.decision);
+            assert_eq!(one.outlook, other.outlook);
+        }
         Err(e) => assert_told(&e),
     }
 }

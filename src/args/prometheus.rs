@@ -13,7 +13,7 @@ use crate::numbers::parse_duration;
 pub struct PrometheusArgs {
     /// The Prometheus to ask: its address, or a service of the cluster, which is reached through the API
     /// server with your credentials (with -f, only an address)
-    #[arg(long, value_name = "URL|NAMESPACE/SERVICE[:PORT]")]
+    #[arg(long, value_name = "URL|NAMESPACE/SERVICE[:PORT][/PATH]")]
     pub prometheus: Option<String>,
 
     /// PromQL with the total of a metric (for explain and a metric of Pods: by pod), which replaces the
@@ -21,6 +21,10 @@ pub struct PrometheusArgs {
     /// for predict, METRIC may also be replicas or ready; repeatable
     #[arg(long = "query", value_name = "METRIC=PROMQL", requires = "prometheus")]
     pub queries: Vec<String>,
+
+    /// Select only series with matching labels, such as 'cluster="eu"', in a store for several clusters
+    #[arg(long = "prometheus-match", value_name = "MATCHER", requires = "prometheus")]
+    pub matcher: Option<String>,
 
     /// Send a header with the content of a file, such as Authorization=@token or X-Scope-OrgID=@tenant; a
     /// token alone is sent as `Bearer TOKEN`; only to an address; repeatable
@@ -33,16 +37,51 @@ pub struct PrometheusArgs {
     pub authority: Option<String>,
 }
 
+impl PrometheusArgs {
+    /// Returns the matcher that was typed; empty for none.
+    ///
+    /// # Errors
+    ///
+    /// It is not `LABEL="VALUE"` with one of the four operators, or several, separated by commas.
+    pub fn matching(&self) -> Result<&str, Error> {
+        let Some(text) = &self.matcher else { return Ok("") };
+        let wrong = || {
+            Error::usage(format!("--prometheus-match {text}: not of the form LABEL=\"VALUE\""))
+                .hint("such as 'cluster=\"eu\"' or 'cluster=~\"eu-.*\",env=\"prod\"'")
+        };
+        let mut rest = text.as_str();
+        loop {
+            let name = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            let (label, tail) = rest.split_at(name.ok_or_else(wrong)?);
+            let is_label = label.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+            let operators = ["=~", "!~", "!=", "="];
+            let value = operators.iter().find_map(|operator| tail.strip_prefix(operator));
+            let value = value.and_then(|value| value.strip_prefix('"')).ok_or_else(wrong)?;
+            let mut is_escaped = false;
+            let end = value.char_indices().find(|(_, c)| {
+                let ends = *c == '"' && !is_escaped;
+                is_escaped = *c == '\\' && !is_escaped;
+                ends
+            });
+            let (end, _) = end.filter(|_| is_label).ok_or_else(wrong)?;
+            match &value[end + 1..] {
+                "" => return Ok(text),
+                more => rest = more.strip_prefix(',').ok_or_else(wrong)?,
+            }
+        }
+    }
+}
+
 /// The load that a Prometheus recorded.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load from Prometheus")]
 pub struct RecordedArgs {
-    /// When the load begins: a time (2026-11-14T06:00:00Z), or how long before now (7d, 36h, 90m)
+    /// When the load begins: a time (2026-11-14T06:00:00Z), or how long before its end (7d, 36h, 90m)
     #[arg(long, value_name = "TIME", value_parser = Moment::read, default_value = "7d")]
     #[arg(requires = "prometheus")]
     pub since: Moment,
 
-    /// When the load ends, in the same forms (default: now; with -f, the time of the state)
+    /// When the load ends: a time, or how long before now (default: now; with -f, the time of the state)
     #[arg(long, value_name = "TIME", value_parser = Moment::read, requires = "prometheus")]
     pub until: Option<Moment>,
 
@@ -66,8 +105,14 @@ impl Moment {
         if let Ok(time) = text.parse() {
             return Ok(Self::At(time));
         }
+        // A time as Prometheus itself takes it.
+        let second = text.parse::<i64>().ok().filter(|second| *second >= 1_000_000_000);
+        if let Some(time) = second.and_then(|second| Timestamp::from_second(second).ok()) {
+            return Ok(Self::At(time));
+        }
         parse_duration(text).map(Self::Before).map_err(|_| {
-            "neither a time such as 2026-11-14T06:00:00Z nor a duration such as 7d or 36h"
+            "neither a time with its zone, such as 2026-11-14T06:00:00Z, nor a duration such as 7d \
+             or 36h"
                 .to_owned()
         })
     }
@@ -99,6 +144,8 @@ pub enum PrometheusServer {
         namespace: String,
         /// The service as the API server's proxy takes it: `[SCHEME:]NAME[:PORT]`.
         service: String,
+        /// The start of the paths behind it, with a slash; empty for none.
+        path: String,
     },
 }
 
@@ -115,7 +162,11 @@ impl PrometheusServer {
                 return Err(Error::usage("--prometheus: the address must not hold credentials")
                     .hint("--prometheus-header Authorization=@FILE sends those of a file"));
             }
-            if rest.contains(['?', '#', '@']) {
+            let host = rest.split('/').next().unwrap_or_default();
+            if host.is_empty() || host.starts_with(':') {
+                return Err(Error::usage("--prometheus: the address has no host").hint(FORMS));
+            }
+            if rest.contains(['?', '#', '@', ' ']) {
                 return Err(Error::usage("--prometheus: an address without a query is expected")
                     .hint(FORMS));
             }
@@ -126,16 +177,33 @@ impl PrometheusServer {
                 ))),
             };
         }
+        if text.contains(['@', '?', '#']) {
+            return Err(
+                Error::usage("--prometheus: neither an address nor NAMESPACE/SERVICE").hint(FORMS)
+            );
+        }
         let wrong = |why: String| Error::usage(format!("--prometheus {text}: {why}")).hint(FORMS);
         let Some((namespace, service)) = text.split_once('/') else {
             return Err(wrong("neither an address nor NAMESPACE/SERVICE".to_owned()));
         };
+        let (service, path) = match service.find('/') {
+            Some(end) => service.split_at(end),
+            None => (service, ""),
+        };
+        let path = path.trim_end_matches('/');
+        let is_segment = |part: &str| {
+            let is_plain = |c: u8| c.is_ascii_alphanumeric() || b"-._~".contains(&c);
+            !part.is_empty() && part != "." && part != ".." && part.bytes().all(is_plain)
+        };
+        if !path.split('/').skip(1).all(is_segment) {
+            return Err(wrong("the path is not a path".to_owned()));
+        }
         let parts: Vec<&str> = service.split(':').collect();
         let (scheme, name, port) = match parts[..] {
             [name] => ("", name, None),
             [name, port] => ("", name, Some(port)),
             [scheme @ ("http" | "https"), name, port] => (scheme, name, Some(port)),
-            _ => return Err(wrong("not of the form NAMESPACE/SERVICE[:PORT]".to_owned())),
+            _ => return Err(wrong("not of the form NAMESPACE/SERVICE[:PORT][/PATH]".to_owned())),
         };
         for (what, name) in [("namespace", namespace), ("service", name)] {
             if let [cause, ..] = &*names::dns_label(name) {
@@ -150,7 +218,8 @@ impl PrometheusServer {
         if port.is_some_and(|port| !is_port(port) && !is_left_out(port)) {
             return Err(wrong("the port is neither a number nor a name".to_owned()));
         }
-        Ok(Self::Service { namespace: namespace.to_owned(), service: service.to_owned() })
+        let [namespace, service, path] = [namespace, service, path].map(str::to_owned);
+        Ok(Self::Service { namespace, service, path })
     }
 }
 
@@ -158,7 +227,7 @@ impl PrometheusServer {
 mod tests {
     use jiff::{SignedDuration, Timestamp};
 
-    use super::{Moment, PrometheusServer, step};
+    use super::{Moment, PrometheusArgs, PrometheusServer, step};
 
     #[test]
     fn moments() {
@@ -169,6 +238,8 @@ mod tests {
             ("90m", Some("2026-11-21T04:30:00Z")),
             ("60", Some("2026-11-21T05:59:00Z")),
             ("2026-11-01T00:00:00Z", Some("2026-11-01T00:00:00Z")),
+            ("1794907200", Some("2026-11-17T09:20:00Z")),
+            ("2026-11-17T09:00", None),
             ("", None),
             ("d", None),
             ("-7d", None),
@@ -184,10 +255,36 @@ mod tests {
     }
 
     #[test]
+    fn matchers() {
+        let of = |text: &str| PrometheusArgs {
+            prometheus: None,
+            queries: Vec::new(),
+            matcher: Some(text.to_owned()),
+            headers: Vec::new(),
+            authority: None,
+        };
+        for text in [r#"cluster="eu""#, r#"a=~"x.*",_b!="y\"",c!~"z""#] {
+            assert_eq!(of(text).matching(), Ok(text), "{text}");
+        }
+        for text in [
+            "",
+            "eu",
+            "cluster=eu",
+            r#"cluster="eu"} or vector(1) #"#,
+            r#"a="b","#,
+            r#"1a="b""#,
+            r#"a="b\""#,
+        ] {
+            assert!(of(text).matching().is_err(), "{text}");
+        }
+    }
+
+    #[test]
     fn servers() {
         let service = |namespace: &str, service: &str| PrometheusServer::Service {
             namespace: namespace.to_owned(),
             service: service.to_owned(),
+            path: String::new(),
         };
         for (text, want) in [
             (
@@ -199,6 +296,14 @@ mod tests {
             ("monitoring/prometheus:web", service("monitoring", "prometheus:web")),
             ("monitoring/https:thanos:9091", service("monitoring", "https:thanos:9091")),
             ("monitoring/https:thanos:", service("monitoring", "https:thanos:")),
+            (
+                "monitoring/mimir:80/prometheus/",
+                PrometheusServer::Service {
+                    namespace: "monitoring".to_owned(),
+                    service: "mimir:80".to_owned(),
+                    path: "/prometheus".to_owned(),
+                },
+            ),
         ] {
             assert_eq!(PrometheusServer::read(text), Ok(want), "{text}");
         }
@@ -216,6 +321,14 @@ mod tests {
             "https://prom?token=s3cr3t",
             "https://user:s3cr3t@prom",
             "https://s3cr3t@prom/x",
+            "admin:s3cr3t@prom.example.com/prom",
+            "https:/admin:s3cr3t@prom/x",
+            "prom.example.com/x?token=s3cr3t",
+            "http://",
+            "https:///x",
+            "http://h/a b",
+            "monitoring/prometheus/a/../b",
+            "monitoring/prometheus//b",
         ] {
             let e = PrometheusServer::read(text).unwrap_err();
             assert!(!format!("{e:?}").contains("s3cr3t"), "{e:?}");

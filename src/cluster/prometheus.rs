@@ -83,12 +83,12 @@ impl Prometheus {
     }
 
     /// Connects to a service of the cluster, through the API server.
-    pub fn through(session: &Session, namespace: &str, service: &str) -> Self {
+    pub fn through(session: &Session, namespace: &str, service: &str, path: &str) -> Self {
         let (namespace_segment, segment) = (segment(namespace), segment(service));
         // A colon does not separate anything in a path.
         let segment = segment.replace("%3A", ":");
-        let base = format!("/api/v1/namespaces/{namespace_segment}/services/{segment}/proxy");
-        let name = format!("Prometheus at the service {namespace}/{service}");
+        let base = format!("/api/v1/namespaces/{namespace_segment}/services/{segment}/proxy{path}");
+        let name = format!("Prometheus at the service {namespace}/{service}{path}");
         Self::over(session.clone(), base, name, false)
     }
 
@@ -194,9 +194,14 @@ impl Prometheus {
         let mut answer = answer::read(&response.body).map_err(|fault| match fault {
             Fault::Said { .. } => self.error(of, &fault),
             Fault::Odd(cause) => {
-                let e = self.error(of, format!("the answer is none of Prometheus: {cause}"));
+                let e = self.error(of, format!("the answer is not one of Prometheus: {cause}"));
                 let page = response.body.trim_ascii_start().starts_with(b"<");
-                let hint = "a page came instead: check the address, and whether one has to sign in";
+                let hint = match self.is_direct {
+                    true => {
+                        "a page came instead: check the address, and whether one has to sign in"
+                    }
+                    false => "a page came instead: check the service, its port and its path",
+                };
                 if page { e.hint(hint) } else { e }
             }
         })?;
@@ -218,8 +223,15 @@ impl Prometheus {
             // In kubectl's words, as for every request to the API server.
             _ if !self.is_direct => return failure.clone().into(),
             FailureKind::Tls { .. } => {
-                let e = self.error(of, failure.cause());
-                return e.hint("--prometheus-ca names the certificate authority to trust");
+                let cause = failure.cause().to_string();
+                let own = failure.hint().filter(|hint| !hint.contains("--certificate-authority"));
+                let is_plain = cause.contains("does not look like a TLS handshake");
+                let hint = match own {
+                    _ if is_plain => "the server does not speak TLS: use an http:// address".into(),
+                    Some(own) => own,
+                    None => "--prometheus-ca names the certificate authority to trust".to_owned(),
+                };
+                return self.error(of, cause).hint(hint);
             }
             _ => {
                 let e = self.error(of, failure.cause());
@@ -232,10 +244,15 @@ impl Prometheus {
         if let Some(fault) = said(status) {
             let e = self.error(of, &fault);
             let says =
-                |part: &str| matches!(&fault, Fault::Said { text, .. } if text.contains(part));
+                |part: &&str| matches!(&fault, Fault::Said { text, .. } if text.contains(part));
             return match () {
-                () if says("too many samples") => e.hint("use a longer --step, or a later --since"),
-                () if says("timed out") => {
+                () if ["too many samples", "limit", "maxSamples", "maximum number"]
+                    .iter()
+                    .any(says) =>
+                {
+                    e.hint("use a longer --step, or a later --since")
+                }
+                () if says(&"timed out") => {
                     e.hint("use a later --since, or a --query of recorded rules")
                 }
                 () => e,
@@ -249,15 +266,37 @@ impl Prometheus {
         }
         let page: Vec<&str> = status.body.split_whitespace().collect();
         let page: String = page.join(" ").chars().take(SHOWN).collect();
+        let page_is_for_tls = page.contains("HTTP request to an HTTPS server");
         let page = if page.is_empty() { page } else { format!(": {page}") };
         let code = status.code;
         let e = self.error(of, format!("HTTP {code}{page}"));
         match code {
-            300..=399 => self
-                .error(of, format!("HTTP {code}: it redirects, which is not followed"))
-                .hint("use the address that it leads to; one that leads to a page to sign in needs a token"),
-            401 | 403 => e.hint("--prometheus-header Authorization=@FILE sends the token in a file"),
+            300..=399 => {
+                let e = self.error(of, format!("HTTP {code}: it redirects, which is not followed"));
+                match self.is_direct {
+                    true => e.hint(
+                        "use the address that it leads to; one that leads to a page to sign in \
+                         needs a token",
+                    ),
+                    false => {
+                        e.hint("a path can be given: --prometheus NAMESPACE/SERVICE:PORT/PATH")
+                    }
+                }
+            }
+            401 | 403 if !self.is_direct => e.hint(
+                "only an address gets headers: --prometheus URL --prometheus-header NAME=@FILE",
+            ),
+            401 | 403 => e.hint(
+                "--prometheus-header NAME=@FILE sends the content of a file, such as \
+                 Authorization=@token or X-Scope-OrgID=@tenant",
+            ),
+            404 if !self.is_direct => {
+                e.hint("a path can be given: --prometheus NAMESPACE/SERVICE:PORT/PATH")
+            }
             404 => e.hint("the API is expected at /api/v1/query_range below the address"),
+            400 if !self.is_direct && page_is_for_tls => {
+                e.hint("a service that speaks TLS is NAMESPACE/https:SERVICE:PORT")
+            }
             _ => e,
         }
     }
@@ -284,10 +323,10 @@ pub fn connect(
 ) -> Result<Prometheus, Error> {
     match (server, session) {
         (PrometheusServer::Url(url), _) => Prometheus::at(url, headers, authority, flags, env),
-        (PrometheusServer::Service { namespace, service }, Some(session)) => {
-            Ok(Prometheus::through(session, namespace, service))
+        (PrometheusServer::Service { namespace, service, path }, Some(session)) => {
+            Ok(Prometheus::through(session, namespace, service, path))
         }
-        (PrometheusServer::Service { namespace, service }, None) => Err(Error::usage(format!(
+        (PrometheusServer::Service { namespace, service, .. }, None) => Err(Error::usage(format!(
             "--prometheus {namespace}/{service}: with -f there is no cluster to reach a service of"
         ))
         .hint("give its address: --prometheus URL")),

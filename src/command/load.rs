@@ -10,14 +10,15 @@ use crate::cluster::prometheus::{Progress, Prometheus, connect};
 use crate::cluster::{Environment, Session};
 use crate::error::Error;
 use crate::keda;
+use crate::prometheus::answer::Answer;
 use crate::prometheus::grid::Grid;
-use crate::prometheus::load::assemble;
-use crate::prometheus::queries::{Purpose, WINDOW, Wanted, interval};
+use crate::prometheus::load::{assemble, several, warnings};
+use crate::prometheus::queries::{Purpose, Scraped, Wanted, interval, title};
 use crate::saved::file;
 use crate::secret::Secret;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
-use crate::snapshot::load::{Load, LoadNote};
+use crate::snapshot::load::{Load, LoadNote, LoadQuery};
 use crate::snapshot::{Scale, Snapshot};
 use crate::whatif::overrides::NamedMetric;
 use crate::whatif::timeline::read_csv;
@@ -47,7 +48,7 @@ impl<'a> Query<'a> {
         let server = PrometheusServer::read(server)?;
         let headers: Vec<_> =
             args.headers.iter().map(|text| header(text)).collect::<Result<_, _>>()?;
-        if let PrometheusServer::Service { namespace, service } = &server {
+        if let PrometheusServer::Service { namespace, service, .. } = &server {
             let why = match () {
                 () if !headers.is_empty() => "--prometheus-header is only for an address",
                 () if args.authority.is_some() => "--prometheus-ca is only for an address",
@@ -72,7 +73,7 @@ impl<'a> Query<'a> {
         terminal: &Terminal,
     ) -> Result<(Load, Vec<String>), Error> {
         let way = self.connect(session)?;
-        let answered = ask(&way, &self.args.queries, recorded, input, also, terminal).await;
+        let answered = ask(&way, self.args, recorded, input, also, terminal).await;
         self.told(&way, answered)
     }
 
@@ -83,9 +84,9 @@ impl<'a> Query<'a> {
         connect(server, headers.clone(), args.authority.as_deref(), session, flags, &env)
     }
 
-    /// The queries that were typed.
-    pub(super) fn typed(&self) -> &[String] {
-        &self.args.queries
+    /// What was typed.
+    pub(super) fn typed(&self) -> &PrometheusArgs {
+        self.args
     }
 
     /// Adds what there is to tell of a connection of its own.
@@ -112,7 +113,7 @@ impl<'a> Query<'a> {
 
 async fn ask(
     way: &Prometheus,
-    queries: &[String],
+    typed: &PrometheusArgs,
     args: &RecordedArgs,
     input: &Input,
     also: &[MetricSpec],
@@ -122,31 +123,80 @@ async fn ask(
     let until = args.until.map_or(snapshot.now, |until| until.before(snapshot.now));
     let grid = Grid::new(args.since.before(until), until, args.step)?;
     let metrics = metrics(snapshot, also);
-    let stated = stated(queries, input, &metrics)?;
-    let wanted =
-        Wanted { hpa: &snapshot.hpa, metrics: &metrics, stated: &stated, replica_sets: &[] };
+    let stated = stated(&typed.queries, input, &metrics)?;
+    let matching = typed.matching()?;
+    if let [spec] = &metrics[..]
+        && let Some(e) = unasked(spec, &stated)
+    {
+        return Err(e);
+    }
+    let hpa = &snapshot.hpa;
+    let wanted = Wanted { hpa, metrics: &metrics, stated: &stated, replica_sets: &[], matching };
     let end = grid.time(usize::try_from(grid.count).unwrap_or_default().saturating_sub(1));
+    let seconds = grid.count * grid.step;
     let progress = Progress::default();
     let line = || line(&progress);
-    let answered = async {
-        let scrapes = way.at_once("the time between scrapes", &wanted.scrapes(), end).await?;
-        let copies = way.at_once("copies of the HPA", &wanted.copies(), end).await?.number();
-        let sets = replica_sets(way, &wanted, grid.count * grid.step, end).await?;
-        let wanted = Wanted { replica_sets: &sets, ..wanted.clone() };
-        let scrape = scrapes.number().and_then(interval);
-        let window = scrape.map_or(WINDOW, |scrape| 2 * scrape);
-        let answered = way.answers(wanted.questions(window, grid.step), grid, &progress).await?;
-        Ok::<_, Error>((answered, scrape, window, copies))
-    };
-    let (answered, scrape, window, copies) = shown(answered, line, terminal).await?;
+    let [usage, state] = wanted.scrapes(seconds);
+    let mut first = vec![
+        ("the time between scrapes of usage", usage),
+        ("the time between scrapes of kube-state-metrics", state),
+        ("copies of the HPA", wanted.copies(seconds)),
+    ];
+    first.extend(wanted.owned(seconds).map(|query| (REPLICA_SETS, query)));
+    let (answered, first_answers, scraped) = shown(
+        async {
+            let answers = way.all_at_once(&keyed(&first), end, &progress).await?;
+            let answers: Vec<Answer> = answers.into_iter().map(|(_, answer)| answer).collect();
+            let [usage, state] =
+                [0, 1].map(|place: usize| answers[place].number().and_then(interval));
+            let scraped = Scraped { usage, state };
+            let sets = answers.get(3).map(names).unwrap_or_default();
+            let wanted = Wanted { replica_sets: &sets, ..wanted.clone() };
+            let questions = wanted.questions(scraped, grid.step);
+            let answered = way.answers(questions, grid, &progress).await?;
+            Ok::<_, Error>((answered, answers, scraped))
+        },
+        line,
+        terminal,
+    )
+    .await?;
     let mut load = assemble(&wanted, grid, &answered, way.name())?;
-    let copies =
-        copies.filter(|copies| *copies > 1.0).map(|copies| LoadNote::Several(copies as usize));
-    load.notes.splice(
-        0..0,
-        [LoadNote::Sampled { step: grid.step, window, scrape }].into_iter().chain(copies),
-    );
+    let sampled =
+        LoadNote::Sampled { step: grid.step, window: scraped.window(), scrape: scraped.usage };
+    let several = first_answers.get(2).and_then(several);
+    let warned = warnings(first_answers.iter());
+    let warned = warned.into_iter().filter(|note| !load.notes.contains(note));
+    let notes: Vec<LoadNote> = [sampled].into_iter().chain(several).chain(warned).collect();
+    load.notes.splice(0..0, notes);
+    let first = first.into_iter().map(|(of, query)| LoadQuery { of: of.to_owned(), query });
+    load.queries.splice(0..0, first);
     Ok(load)
+}
+
+/// What the query for ReplicaSets is for.
+pub(super) const REPLICA_SETS: &str = "the ReplicaSets of the target";
+
+fn keyed(queries: &[(&'static str, String)]) -> Vec<((), &'static str, String)> {
+    queries.iter().map(|(of, query)| ((), *of, query.clone())).collect()
+}
+
+/// The ReplicaSets in an answer.
+fn names(answer: &Answer) -> Vec<String> {
+    let names = answer.series.iter().filter_map(|own| own.labels.get("replicaset").cloned());
+    let mut names: Vec<String> = names.collect();
+    names.sort_unstable();
+    names
+}
+
+/// The only metric of an HPA has no query: nothing has to be asked to tell.
+fn unasked(spec: &MetricSpec, stated: &[(Purpose, String)]) -> Option<Error> {
+    let has_default = spec.is_resource() && ["cpu", "memory"].contains(&spec.name());
+    let is_stated = stated.iter().any(|(purpose, _)| *purpose == Purpose::Metric(0));
+    (!has_default && !is_stated).then(|| {
+        let name = title(spec);
+        Error::usage(format!("neither cAdvisor nor kube-state-metrics has {name}"))
+            .hint(format!("--query '{name}=PROMQL' gives its total, such as sum(...)"))
+    })
 }
 
 /// The line that shows the progress.
@@ -157,19 +207,16 @@ pub(super) fn line(progress: &Progress) -> String {
     }
 }
 
-/// The ReplicaSets that the target has had for so many seconds.
+/// The ReplicaSets that the target has had for so many seconds, with the answer that has them.
 pub(super) async fn replica_sets(
     way: &Prometheus,
     wanted: &Wanted<'_>,
     seconds: i64,
     end: Timestamp,
-) -> Result<Vec<String>, Error> {
-    let Some(owned) = wanted.owned(seconds) else { return Ok(Vec::new()) };
-    let owned = way.at_once("the ReplicaSets of the target", &owned, end).await?;
-    let names = owned.series.into_iter().filter_map(|mut own| own.labels.remove("replicaset"));
-    let mut names: Vec<String> = names.collect();
-    names.sort_unstable();
-    Ok(names)
+) -> Result<(Vec<String>, Answer), Error> {
+    let Some(owned) = wanted.owned(seconds) else { return Ok(Default::default()) };
+    let owned = way.at_once(REPLICA_SETS, &owned, end).await?;
+    Ok((names(&owned), owned))
 }
 
 /// The metrics of the HPA, and those of candidates that are others; of those that are based on the same

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::Terminal;
-use super::load::{Query, line, replica_sets, stated};
+use super::load::{Query, REPLICA_SETS, line, replica_sets, stated};
 use super::progress::shown;
-use crate::args::Moment;
+use crate::args::{Moment, PrometheusArgs};
 use crate::cluster::Session;
 use crate::cluster::prometheus::{Progress, Prometheus};
 use crate::error::Error;
 use crate::past::{Origin, rewind, span};
 use crate::prometheus::grid::Grid;
 use crate::prometheus::history::{History, Samples};
-use crate::prometheus::load::Answered;
+use crate::prometheus::load::{Answered, warnings};
 use crate::prometheus::queries::{Purpose, Question, Wanted, title};
 use crate::snapshot::hpa::MetricSource;
 use crate::snapshot::input::Input;
@@ -46,13 +46,14 @@ pub(super) async fn past(
 
 async fn ask(
     way: &Prometheus,
-    typed: &[String],
+    typed: &PrometheusArgs,
     at: Timestamp,
     input: &Input,
     terminal: &Terminal,
 ) -> Result<(History, Origin), Error> {
     let hpa = &input.snapshot.hpa;
-    let stated = stated(typed, input, &hpa.spec.metrics)?;
+    let stated = stated(&typed.queries, input, &hpa.spec.metrics)?;
+    let matching = typed.matching()?;
     for (purpose, text) in &stated {
         let is_resource = match purpose {
             Purpose::Metric(place) => hpa.spec.metrics[*place].is_resource(),
@@ -74,8 +75,9 @@ async fn ask(
     let grid = Grid::new(start, until, step)?;
     let progress = Progress::default();
     let asked = async {
-        let wanted = Wanted { hpa, metrics: &hpa.spec.metrics, stated: &stated, replica_sets: &[] };
-        let sets = replica_sets(way, &wanted, seconds, end).await?;
+        let metrics = &hpa.spec.metrics;
+        let wanted = Wanted { hpa, metrics, stated: &stated, replica_sets: &[], matching };
+        let (sets, owned) = replica_sets(way, &wanted, seconds, end).await?;
         let queries = wanted.samples(seconds);
         let answers = way.all_at_once(&queries, end, &progress).await?;
         let questions = stated.iter().filter_map(|(purpose, query)| match purpose {
@@ -86,23 +88,22 @@ async fn ask(
             _ => None,
         });
         let metrics = way.answers(questions.collect(), grid, &progress).await?;
-        Ok::<_, Error>((sets, queries, answers, metrics))
+        Ok::<_, Error>((sets, owned, wanted.owned(seconds), queries, answers, metrics))
     };
-    let (sets, queries, answers, metrics) = shown(asked, || line(&progress), terminal).await?;
+    let (sets, owned, owned_query, queries, answers, metrics) =
+        shown(asked, || line(&progress), terminal).await?;
     let mut history = History::read(hpa, &sets, &answers);
     let mut origin = Origin { source: way.name().to_owned(), ..Origin::default() };
+    let sets = owned_query.map(|query| (REPLICA_SETS.to_owned(), query));
     let queries = queries.into_iter().map(|(_, of, query)| (of.to_owned(), query));
+    let queries = sets.into_iter().chain(queries);
     let of_metrics =
         metrics.iter().map(|own| (own.question.of.clone(), own.question.query.clone()));
     let all = queries.chain(of_metrics).map(|(of, query)| LoadQuery { of, query });
     origin.queries = all.collect();
-    let warned = answers.iter().map(|(_, answer)| answer);
-    let warned = warned.chain(metrics.iter().map(|own| &own.answer));
-    for warning in warned.flat_map(|answer| &answer.warnings) {
-        if !origin.warnings.contains(warning) {
-            origin.warnings.push(warning.clone());
-        }
-    }
+    let all = answers.iter().map(|(_, answer)| answer);
+    let all = all.chain(metrics.iter().map(|own| &own.answer)).chain([&owned]);
+    origin.warnings = warnings(all);
     history.metrics = values(input, &metrics)?;
     Ok((history, origin))
 }

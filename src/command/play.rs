@@ -156,6 +156,8 @@ pub(super) fn timeline_options(
     let TimelineArgs { span, ready_after, metrics_after, .. } = args;
     let trace = load.map(|load| Trace::of(load).map(Arc::new));
     let ready = ready_after.unwrap_or(READY_AFTER);
-    let times = JoinTimes { ready, measured: metrics_after.unwrap_or(METRICS_AFTER) };
+    let measured = load.and_then(|load| load.metrics_after).map(|after| after.0);
+    let measured = metrics_after.or(measured).unwrap_or(METRICS_AFTER);
+    let times = JoinTimes { ready, measured };
     Ok(TimelineOptions { others: Vec::new(), span: *span, trace: trace.transpose()?, times })
 }

@@ -16,7 +16,7 @@ use crate::snapshot::basis::Basis;
 use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::{HpaSpec, HpaStatus, MetricTarget};
 use crate::snapshot::input::Input;
-use crate::snapshot::load::LoadQuery;
+use crate::snapshot::load::{LoadNote, LoadQuery};
 use crate::snapshot::note::Note;
 use crate::snapshot::past::{
     Bounds, Past, PastField, PastPart, PastPass, PastRescale, RecordedReplicas,
@@ -34,7 +34,7 @@ pub struct Origin {
     /// The queries.
     pub queries: Vec<LoadQuery>,
     /// What it warned of.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<LoadNote>,
 }
 
 /// How long a history has to begin before a pass, and to go on after it.

@@ -7,7 +7,7 @@ use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::apimachinery::selector::Labels;
 use crate::error::Error;
 pub(super) use crate::prometheus::history::Samples;
-use crate::prometheus::history::{ContainerHistory, History, PodHistory};
+use crate::prometheus::history::{self, ContainerHistory, History, PodHistory};
 use crate::prometheus::load::milli;
 use crate::snapshot::hpa::{MetricSource, MetricSpec};
 use crate::snapshot::input::Input;
@@ -124,7 +124,7 @@ impl<'h> Moments<'h> {
                 let steps = self.steps(before, after);
                 let sum = |is_done: &dyn Fn(&(i32, i64, i64)) -> bool| {
                     let done = steps.iter().filter(|step| is_done(step));
-                    before.1 as i32 + done.map(|(replicas, ..)| *replicas).sum::<i32>()
+                    done.fold(before.1 as i32, |sum, (own, ..)| sum.saturating_add(*own))
                 };
                 // What the pass at this time writes comes after it.
                 let certain = sum(&|(_, _, until)| *until <= millis);
@@ -416,7 +416,7 @@ fn ready(own: &PodHistory, pod: &Pod, millis: i64, is_later: bool) -> Option<Rea
     let is_ready = |(_, value): (i64, f64)| value == 1.0;
     let changed = |time: i64| {
         let (_, value) = own.ready_time.last(time)?;
-        Some(value as i64 * SECOND)
+        Some(history::second(value)? * SECOND)
     };
     let condition = |is_ready: bool, since: Option<i64>| {
         let since = since.and_then(|millis| Timestamp::from_millisecond(millis).ok());

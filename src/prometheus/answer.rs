@@ -29,7 +29,7 @@ pub struct Series {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// The server says what is wrong.
-    #[error("{sort}: {text}")]
+    #[error("{}", [&**sort, &**text].into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(": "))]
     Said {
         /// `errorType`, such as `bad_data`.
         sort: String,
@@ -105,10 +105,17 @@ impl<'de> Deserialize<'de> for Sample {
 /// The server says that something is wrong, or it is no such server.
 pub fn read(body: &[u8]) -> Result<Answer, Fault> {
     let odd = |e: serde_json::Error| Fault::Odd(e.to_string());
+    if body.trim_ascii_start().first() != Some(&b'{') {
+        return Err(Fault::Odd("it is not a JSON object".to_owned()));
+    }
     let Body { status, error_type, error, warnings, infos, is_partial, data } =
         serde_json::from_slice(body).map_err(odd)?;
     if status == "error" {
-        let (sort, text) = (error_type.unwrap_or_default(), error.unwrap_or_default());
+        let sort = error_type.unwrap_or_default();
+        let mut text = error.unwrap_or_default();
+        if sort.is_empty() && text.is_empty() {
+            "an error without words".clone_into(&mut text);
+        }
         return Err(Fault::Said { sort, text });
     }
     let Some(Data { result_type, result }) = data.filter(|_| status == "success") else {

@@ -38,7 +38,7 @@ impl Grid {
             return Err(Error::usage(format!(
                 "there is no time between {since} and {until} for samples every {step}s"
             ))
-            .hint("--since is before --until, by more than one --step"));
+            .hint("--since must be before --until, by more than one --step"));
         }
         if count > MOST {
             return Err(Error::usage(format!(

@@ -175,7 +175,7 @@ impl History {
         let own = name(series).strip_prefix("kube_horizontalpodautoscaler_").unwrap_or_default();
         let samples = match own {
             "created" => {
-                self.created = series.points.last().map(|(_, value)| *value as i64);
+                self.created = series.points.last().and_then(|(_, value)| second(*value));
                 return;
             }
             "spec_min_replicas" => &mut self.min,
@@ -198,8 +198,8 @@ impl PodHistory {
         let Some((_, last)) = points.last().copied() else { return };
         let container = || label(series, "container").into();
         match name(series) {
-            "kube_pod_created" => self.created = Some(last as i64),
-            "kube_pod_start_time" => self.started = Some(last as i64),
+            "kube_pod_created" => self.created = second(last),
+            "kube_pod_start_time" => self.started = second(last),
             "kube_pod_deletion_timestamp" => self.deleted.add(points),
             "kube_pod_status_ready" => self.ready.add(points),
             "kube_pod_status_ready_time" => self.ready_time.add(points),
@@ -240,6 +240,11 @@ impl PodHistory {
             None => requests.push((resource, Samples(series.points.clone()))),
         }
     }
+}
+
+/// A time in seconds since 1970, if that is what a value can be.
+pub fn second(value: f64) -> Option<i64> {
+    (value.abs() < 2e11).then_some(value as i64)
 }
 
 fn label<'s>(series: &'s Series, name: &str) -> &'s str {

@@ -50,16 +50,11 @@ pub fn assemble(
     source: &str,
 ) -> Result<Load, Error> {
     let mut load = Load { source: source.to_owned(), ..Load::default() };
-    for Answered { question, answer, .. } in answered {
+    for Answered { question, .. } in answered {
         let Question { of, query, .. } = question;
         load.queries.push(LoadQuery { of: of.clone(), query: query.clone() });
-        for warning in &answer.warnings {
-            let note = LoadNote::Warning(warning.clone());
-            if !load.notes.contains(&note) {
-                load.notes.push(note);
-            }
-        }
     }
+    load.notes = warnings(answered.iter().map(|own| &own.answer));
     let of = |purpose| answered.iter().find(|own| own.question.purpose == purpose);
     let column = |purpose| of(purpose).map_or(Ok(Vec::new()), |own| single(own, grid));
     let mut cells: Vec<Vec<Option<String>>> = Vec::new();
@@ -79,7 +74,28 @@ pub fn assemble(
         };
         cells.push(values.iter().enumerate().map(cell).collect::<Result<_, _>>()?);
     }
-    let has = |row: usize| cells.iter().any(|column| column[row].is_some());
+    let (replicas, ready) = (column(Purpose::Replicas)?, column(Purpose::Ready)?);
+    for (name, values) in [("replicas", &replicas), ("ready", &ready)] {
+        let whole =
+            |value: f64| value >= 0.0 && value.fract() == 0.0 && value <= f64::from(i32::MAX);
+        let mut known = values.iter().enumerate().filter_map(|(at, it)| Some((at, (*it)?)));
+        if let Some((at, value)) = known.find(|(_, value)| !whole(*value)) {
+            let time = grid.time(at);
+            return Err(Error::failed(format!(
+                "the query for {name} gives {value} at {time}: it is not a number of pods"
+            )));
+        }
+    }
+    // At 0 the controller does nothing until someone else scales up.
+    let zero = |row: usize| replicas.get(row).copied().flatten() == Some(0.0);
+    let awake = (0..replicas.len()).find(|row| !zero(*row) && replicas[*row].is_some());
+    let awake = awake.filter(|_| {
+        let first = replicas.iter().position(Option::is_some);
+        first.is_some_and(zero)
+    });
+    let has = |row: usize| {
+        awake.is_none_or(|awake| row >= awake) && cells.iter().any(|column| column[row].is_some())
+    };
     let rows: Vec<usize> = (0..usize::try_from(grid.count).unwrap_or_default()).collect();
     let (Some(&first), Some(&last)) =
         (rows.iter().find(|row| has(**row)), rows.iter().rfind(|row| has(**row)))
@@ -89,44 +105,80 @@ pub fn assemble(
     };
     // A moment at either end is the scrapes' that did not fall on it.
     let later = |rows: usize| rows as i64 * grid.step > AGAIN;
-    if later(first) {
+    if awake.is_some() {
+        load.notes.push(LoadNote::AtZeroUntil(grid.time(first)));
+    } else if later(first) {
         load.notes.push(LoadNote::Begins(grid.time(first)));
     }
     if later(rows.len() - 1 - last) {
         load.notes.push(LoadNote::Ends(grid.time(last)));
     }
-    let (replicas, ready) = (column(Purpose::Replicas)?, column(Purpose::Ready)?);
     for (part, values) in [(LoadPart::Replicas, &replicas), (LoadPart::Ready, &ready)] {
         if values.iter().all(Option::is_none) {
             load.notes.push(LoadNote::NotRecorded(part));
         }
     }
     let mut marks = Marks { step: grid.step, texts: BTreeMap::new() };
-    marks.last(&column(Purpose::Outdated)?, |_| "rollout".to_owned());
-    marks.last(&column(Purpose::Restarts)?, |count| match count {
+    // Where outdated pods stay as they are, none is replaced.
+    marks.last(&column(Purpose::Outdated)?, true, |_| "rollout".to_owned());
+    marks.last(&column(Purpose::Restarts)?, false, |count| match count {
         count if count < 1.5 => "1 restart".to_owned(),
         count => format!("{count} restarts"),
     });
+    let zeros: Column =
+        replicas.iter().map(|it| it.map(|it| f64::from(u8::from(it == 0.0)))).collect();
+    marks.last(&zeros, false, |_| "0 replicas".to_owned());
     marks.rises(&column(Purpose::Template)?, "rollout");
     marks.by_hand(&replicas, &column(Purpose::Desired)?);
-    let mut fields = vec![
+    let mut targets: Vec<(String, Vec<Option<String>>)> = Vec::new();
+    let fields = vec![
         ("minReplicas".to_owned(), column(Purpose::MinReplicas)?),
         ("maxReplicas".to_owned(), column(Purpose::MaxReplicas)?),
     ];
     if let Some(own) = of(Purpose::Targets) {
+        let mut types: BTreeMap<&str, Vec<(&str, Column)>> = BTreeMap::new();
         for series in &own.answer.series {
-            let name = series.labels.get("metric_name").map_or("", String::as_str);
-            fields.push((format!("target of {name}"), values(series, own, grid)?));
+            let label = |name: &str| series.labels.get(name).map_or("", String::as_str);
+            let of_type = (label("metric_target_type"), values(series, own, grid)?);
+            types.entry(label("metric_name")).or_default().push(of_type);
+        }
+        for (name, own) in types {
+            let field = format!("target of {name}");
+            // A target of another type is another series.
+            let texts = (0..rows.len()).map(|row| {
+                let (type_, value) = own.iter().find_map(|(type_, it)| Some((*type_, it[row]?)))?;
+                Some(match type_ {
+                    "utilization" => format!("{value}%"),
+                    "" => value.to_string(),
+                    type_ => format!("{value} ({type_})"),
+                })
+            });
+            targets.push((field, texts.collect()));
         }
     }
-    for (field, values) in &fields {
-        load.notes.extend(marks.changes(field, values, grid));
+    let texts = |(field, values): (String, Column)| {
+        (field, values.into_iter().map(|it| it.map(|it| it.to_string())).collect::<Vec<_>>())
+    };
+    for (field, values) in fields.into_iter().map(texts).chain(targets) {
+        load.notes.extend(marks.changes(&field, &values, grid));
+    }
+    if let Some(own) = of(Purpose::Unmeasured) {
+        let known = single(own, grid)?;
+        let lost = known.iter().flatten().filter(|count| **count > 0.0).count();
+        let share = lost as f64 / rows.len().max(1) as f64;
+        load.notes.extend((lost > 0).then_some(LoadNote::Unmeasured(share)));
     }
     if let Some(own) = of(Purpose::Started)
         && let Some((pods, took)) = started(&own.answer)
     {
         load.ready_after = Some(GoDuration(took));
         load.notes.push(LoadNote::Started { pods, took: GoDuration(took) });
+    }
+    if let Some(own) = of(Purpose::Measured)
+        && let Some((pods, took)) = started(&own.answer)
+    {
+        load.metrics_after = Some(GoDuration(took));
+        load.notes.push(LoadNote::Measured { pods, took: GoDuration(took) });
     }
     for (place, spec) in wanted.metrics.iter().enumerate() {
         let Some(own) = of(Purpose::Requests(place)) else { continue };
@@ -156,6 +208,61 @@ pub fn assemble(
         );
     }
     Ok(load)
+}
+
+/// How many warnings of the server are listed.
+const LISTED: usize = 3;
+
+/// What the server warns of, each once.
+pub fn warnings<'a>(answers: impl Iterator<Item = &'a Answer>) -> Vec<LoadNote> {
+    let mut all: Vec<&String> = Vec::new();
+    for warning in answers.flat_map(|answer| &answer.warnings) {
+        if !all.contains(&warning) {
+            all.push(warning);
+        }
+    }
+    let more = all.len().saturating_sub(LISTED);
+    let shown = all.into_iter().take(LISTED).map(|text| LoadNote::Warning(text.clone()));
+    shown.chain((more > 0).then_some(LoadNote::MoreWarnings(more))).collect()
+}
+
+/// Returns the note on an HPA that is there more than once, as in a store for several clusters. What tells
+/// two servers that scrape the same does not count.
+pub fn several(copies: &Answer) -> Option<LoadNote> {
+    const OF_SCRAPES: [&str; 17] = [
+        "__name__",
+        "container",
+        "endpoint",
+        "horizontalpodautoscaler",
+        "instance",
+        "job",
+        "namespace",
+        "node",
+        "pod",
+        "prometheus",
+        "prometheus_replica",
+        "receive",
+        "receive_replica",
+        "replica",
+        "service",
+        "uid",
+        "__replica__",
+    ];
+    let mut labels: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for series in &copies.series {
+        for (label, value) in &series.labels {
+            let values = labels.entry(label).or_default();
+            if !values.contains(&&**value) {
+                values.push(value);
+            }
+        }
+    }
+    let several =
+        labels.into_iter().find(|(label, values)| values.len() > 1 && !OF_SCRAPES.contains(label));
+    several.map(|(label, values)| LoadNote::Several {
+        label: label.to_owned(),
+        values: values.into_iter().map(str::to_owned).collect(),
+    })
 }
 
 /// There are no samples of a metric.
@@ -252,18 +359,20 @@ impl Marks {
         }
     }
 
-    /// Marks where something begins, and again for as long as it lasts.
-    fn last(&mut self, values: &[Option<f64>], text: impl Fn(f64) -> String) {
-        let mut since = None;
+    /// Marks where something begins, and again for as long as it lasts, or as it still changes.
+    fn last(&mut self, values: &[Option<f64>], changes: bool, text: impl Fn(f64) -> String) {
+        let mut since: Option<(usize, f64)> = None;
         for (row, value) in values.iter().enumerate() {
             let Some(value) = value.filter(|value| *value > 0.0) else {
                 since = None;
                 continue;
             };
-            let is_new = since.is_none_or(|since| (row - since) as i64 * self.step >= AGAIN);
+            let is_new = since.is_none_or(|(since, before)| {
+                (row - since) as i64 * self.step >= AGAIN && (!changes || value != before)
+            });
             if is_new {
                 self.add(row, &text(value));
-                since = Some(row);
+                since = Some((row, value));
             }
         }
     }
@@ -285,7 +394,8 @@ impl Marks {
             (own != other).then_some(own)
         };
         for row in 1..replicas.len() {
-            let Some(count) = differs(row).filter(|_| differs(row - 1).is_none()) else { continue };
+            let count = differs(row).filter(|count| *count > 0.0 && differs(row - 1).is_none());
+            let Some(count) = count else { continue };
             let adopts = desired.get(row + 1).copied().flatten() == Some(count);
             if !adopts && replicas[row - 1].is_some_and(|before| before != count) {
                 self.add(row, &format!("{count} replicas by hand"));
@@ -294,7 +404,7 @@ impl Marks {
     }
 
     /// Marks where a field of the HPA changed, and gives what it was before the last change.
-    fn changes(&mut self, field: &str, values: &[Option<f64>], grid: Grid) -> Option<LoadNote> {
+    fn changes(&mut self, field: &str, values: &[Option<String>], grid: Grid) -> Option<LoadNote> {
         let mut last = None;
         for (row, before, value) in pairs(values).into_iter().filter(|(_, one, other)| one != other)
         {
@@ -302,15 +412,15 @@ impl Marks {
             last = Some((row, before));
         }
         let (row, before) = last?;
-        let (field, from) = (field.to_owned(), before.to_string());
+        let (field, from) = (field.to_owned(), before.clone());
         Some(LoadNote::SpecChanged { field, from, until: grid.time(row) })
     }
 }
 
 /// The values that are known, each with its row and the one before.
-fn pairs(values: &[Option<f64>]) -> Vec<(usize, f64, f64)> {
-    let known = values.iter().enumerate().filter_map(|(row, value)| Some((row, (*value)?)));
-    let known: Vec<(usize, f64)> = known.collect();
+fn pairs<T>(values: &[Option<T>]) -> Vec<(usize, &T, &T)> {
+    let known = values.iter().enumerate().filter_map(|(row, value)| Some((row, value.as_ref()?)));
+    let known: Vec<(usize, &T)> = known.collect();
     known.windows(2).map(|pair| (pair[1].0, pair[0].1, pair[1].1)).collect()
 }
 
@@ -392,7 +502,7 @@ mod tests {
         });
         let all: Vec<Answered> = all.collect();
         let metrics = &hpa.spec.metrics;
-        let wanted = Wanted { hpa, metrics, stated: &[], replica_sets: &[] };
+        let wanted = Wanted { hpa, metrics, stated: &[], replica_sets: &[], matching: "" };
         assemble(&wanted, grid(count), &all, "a server").map_err(|e| e.message)
     }
 
@@ -454,7 +564,7 @@ mod tests {
         odd.answer.series[0].points[0].0 += 1;
         let hpa = cpu();
         let metrics = &hpa.spec.metrics;
-        let wanted = Wanted { hpa: &hpa, metrics, stated: &[], replica_sets: &[] };
+        let wanted = Wanted { hpa: &hpa, metrics, stated: &[], replica_sets: &[], matching: "" };
         let e = assemble(&wanted, grid(2), &[odd], "a server").unwrap_err();
         assert!(e.message.contains("at other times than were asked for"), "{e}");
     }
@@ -475,13 +585,14 @@ mod tests {
     #[test]
     fn what_changed_beside_the_load_is_marked() {
         let mark = |at, text: &str| (at, text.to_owned());
-        // A rollout of six minutes is marked again after five.
+        // A rollout of six minutes is marked again after five, if it goes on.
         let mut outdated = vec![0.0; 20];
         outdated[3..15].fill(2.0);
-        assert_eq!(
-            marks(20, &[(Purpose::Outdated, &[&outdated])]),
-            [mark(3, "rollout"), mark(13, "rollout")]
-        );
+        let begun = [mark(3, "rollout")];
+        assert_eq!(marks(20, &[(Purpose::Outdated, &[&outdated])]), begun);
+        outdated[12..15].fill(1.0);
+        let twice = [mark(3, "rollout"), mark(13, "rollout")];
+        assert_eq!(marks(20, &[(Purpose::Outdated, &[&outdated])]), twice);
         let created: &[f64] = &[10.0, 10.0, NAN, 99.0, 99.0];
         assert_eq!(marks(5, &[(Purpose::Template, &[created])]), [mark(3, "rollout")]);
         let both: &[f64] = &[0.0, 0.0, 0.0, 1.0, 0.0];

@@ -71,8 +71,12 @@ pub enum Purpose {
     Template,
     /// How many containers started again.
     Restarts,
+    /// How many pods of the target have a counter of CPU seconds without a rate.
+    Unmeasured,
     /// How long pods took to become ready, of those that are new.
     Started,
+    /// How long they took until they had two samples of CPU seconds.
+    Measured,
     /// What a pod requests for a metric, by its place, on average.
     Requests(usize),
     /// The share of the periods in which a limit held containers back.
@@ -108,7 +112,10 @@ pub struct Question {
 impl Question {
     /// Whether one answer for many samples is enough.
     pub fn is_slow(&self) -> bool {
-        matches!(self.purpose, Purpose::Started | Purpose::Requests(_) | Purpose::Throttled)
+        matches!(
+            self.purpose,
+            Purpose::Started | Purpose::Measured | Purpose::Requests(_) | Purpose::Throttled
+        )
     }
 }
 
@@ -124,6 +131,8 @@ pub struct Wanted<'a> {
     /// The ReplicaSets that the target has had. A join with their owners at every time would take the server
     /// most of its work.
     pub replica_sets: &'a [String],
+    /// A matcher that all series have to meet, such as `cluster="eu"`; empty for none.
+    pub matching: &'a str,
 }
 
 /// How a column for a metric is headed, so that it is found in the spec again.
@@ -136,15 +145,19 @@ pub fn title(spec: &MetricSpec) -> String {
 }
 
 impl Wanted<'_> {
-    /// The number of scrapes in an hour, of the container that has the most.
-    pub fn scrapes(&self) -> String {
-        let cpu = self.containers("container_cpu_usage_seconds_total", None);
-        format!("max(count_over_time({cpu}[1h]))")
+    /// The most scrapes in ten minutes of a span, of the containers and of the HPA.
+    pub fn scrapes(&self, seconds: i64) -> [String; 2] {
+        let cpu = self.containers(CPU, None);
+        let hpa = self.of_hpa("kube_horizontalpodautoscaler_spec_max_replicas");
+        [cpu, hpa].map(|series| {
+            format!("max_over_time(max(count_over_time({series}[10m]))[{seconds}s:10m])")
+        })
     }
 
-    /// How many series there are of the HPA, of which there should be one.
-    pub fn copies(&self) -> String {
-        format!("count({})", self.of_hpa("kube_horizontalpodautoscaler_spec_max_replicas"))
+    /// The series of the HPA in a span, of which there should be one.
+    pub fn copies(&self, seconds: i64) -> String {
+        let hpa = self.of_hpa("kube_horizontalpodautoscaler_spec_max_replicas");
+        format!("last_over_time({hpa}[{seconds}s])")
     }
 
     /// The ReplicaSets that the target has had for so many seconds, by the label `replicaset`; none where its
@@ -157,7 +170,7 @@ impl Wanted<'_> {
                 ("owner_kind", &target.kind),
                 ("owner_name", &target.name),
             ];
-            let sets = selector("kube_replicaset_owner", &labels);
+            let sets = self.series("kube_replicaset_owner", &labels);
             format!("max by (replicaset) (present_over_time({sets}[{seconds}s]))")
         })
     }
@@ -175,7 +188,7 @@ impl Wanted<'_> {
         let pods = named(pods, &POD_SERIES.join("|"));
         let usage = named(self.containers("", None), &format!("{CPU}|{MEMORY}"));
         let Hpa { name, .. } = self.hpa;
-        let controller = selector(CONTROLLER_DESIRED, &[("hpa_name", name)]);
+        let controller = self.series(CONTROLLER_DESIRED, &[("hpa_name", name)]);
         let mut all = vec![
             (Sampled::Pods, "the pods", pods),
             (Sampled::Usage, "usage", usage),
@@ -189,8 +202,9 @@ impl Wanted<'_> {
         all
     }
 
-    /// Everything that is asked for, with rates over so many seconds, and samples so many apart.
-    pub fn questions(&self, window: i64, step: i64) -> Vec<Question> {
+    /// Everything that is asked for, with samples so many seconds apart.
+    pub fn questions(&self, scraped: Scraped, step: i64) -> Vec<Question> {
+        let (window, state) = (scraped.window(), scraped.state_window());
         let mut all: Vec<Question> = Vec::new();
         let mut ask = |purpose, of: &str, query: String| {
             let stated = self.stated.iter().find(|(own, _)| *own == purpose);
@@ -206,16 +220,23 @@ impl Wanted<'_> {
             }
         }
         let Self { hpa, .. } = self;
-        let (replicas, ready) = self.record(window);
+        let (replicas, ready) = self.record(state);
         ask(Purpose::Replicas, "replicas", replicas);
         ask(Purpose::Ready, "ready", ready);
         let hpa_series = |name: &str| {
-            fresh(&self.of_hpa(&format!("kube_horizontalpodautoscaler_{name}")), window)
+            fresh(&self.of_hpa(&format!("kube_horizontalpodautoscaler_{name}")), state)
         };
+        // The controller's own word is scraped where its target's namespace may hide the HPA's.
+        let Hpa { name, namespace, .. } = hpa;
+        let own = ["exported_namespace", "namespace"].map(|label| {
+            let series = self.series(CONTROLLER_DESIRED, &[(label, namespace), ("hpa_name", name)]);
+            format!("max({})", fresh(&series, state))
+        });
+        let desired = hpa_series("status_desired_replicas");
         ask(
             Purpose::Desired,
             "spec: replicas by hand",
-            format!("max({})", hpa_series("status_desired_replicas")),
+            format!("{} or {} or max({desired})", own[0], own[1]),
         );
         ask(
             Purpose::MinReplicas,
@@ -251,14 +272,14 @@ impl Wanted<'_> {
             ask(Purpose::Outdated, "spec: rollouts", query);
         }
         if matches!(workload(target), Workload::Deployment) {
-            let created = selector("kube_replicaset_created", &[("namespace", &hpa.namespace)]);
+            let created = self.series("kube_replicaset_created", &[("namespace", &hpa.namespace)]);
             let created = with(created, "replicaset", &self.replica_sets());
             ask(Purpose::Template, "spec: new templates", format!("max({created})"));
         }
         let restarts = self.of_pods("kube_pod_container_status_restarts_total", &[]);
-        let span = window.max(step);
+        let span = state.max(step);
         let pods = self.pods();
-        let query = format!("sum(changes({restarts}[{span}s]) and on (namespace, pod) {pods})");
+        let query = self.total(&format!("changes({restarts}[{span}s])"));
         ask(Purpose::Restarts, "spec: restarts", query);
         let ready = self.of_pods("kube_pod_status_ready_time", &[]);
         let created = self.of_pods("kube_pod_created", &[]);
@@ -268,6 +289,24 @@ impl Wanted<'_> {
              ({created}) > time() - {recently}) and on (namespace, pod) {pods}"
         );
         ask(Purpose::Started, "how long pods take to become ready", query);
+        if self.metrics.iter().any(|spec| spec.is_resource() && spec.name() == "cpu") {
+            let cpu = self.containers(CPU, None);
+            let rate = rate(&cpu, window);
+            let query = format!(
+                "count(count by (namespace, pod) (({cpu} and {cpu} offset {window}s) unless {rate}) \
+                 and on (namespace, pod) {pods})"
+            );
+            ask(Purpose::Unmeasured, "pods without a rate", query);
+            if let Some(scrape) = scraped.usage {
+                let query = format!(
+                    "(time() - max by (namespace, pod) ({created})) - on (namespace, pod) (max by \
+                     (namespace, pod) (count_over_time({cpu}[{recently}s])) - 1) * {scrape} and on \
+                     (namespace, pod) (max by (namespace, pod) ({created}) > time() - {recently}) \
+                     and on (namespace, pod) {pods}"
+                );
+                ask(Purpose::Measured, "how long pods take to be measured", query);
+            }
+        }
         for (place, spec) in self.metrics.iter().enumerate() {
             let is_share = spec.is_resource()
                 && spec.target().is_some_and(|target| target.average_utilization.is_some());
@@ -276,15 +315,19 @@ impl Wanted<'_> {
                 let labels: Vec<(&str, &str)> =
                     [("resource", spec.name())].into_iter().chain(of_container).collect();
                 let requests = self.of_pods("kube_pod_container_resource_requests", &labels);
-                let requests = self.total(&requests);
+                // Init containers that stay request as others do.
+                let init = self.of_pods("kube_pod_init_container_resource_requests", &labels);
+                let info =
+                    self.of_pods("kube_pod_init_container_info", &[("restart_policy", "Always")]);
+                let requests = self.total(&format!(
+                    "({requests} or {init} and on (namespace, pod, container) {info})"
+                ));
                 let query = format!("{requests} / count(count by (namespace, pod) ({pods}))");
                 ask(Purpose::Requests(place), &format!("requests: {}", title(spec)), query);
             }
         }
         if self.metrics.iter().any(|spec| spec.is_resource() && spec.name() == "cpu") {
-            let periods = |name: &str| {
-                self.total(&format!("rate({}[{window}s])", self.containers(name, None)))
-            };
+            let periods = |name: &str| self.total(&rate(&self.containers(name, None), window));
             let throttled = periods("container_cpu_cfs_throttled_periods_total");
             let query = format!("{throttled} / {}", periods("container_cpu_cfs_periods_total"));
             ask(Purpose::Throttled, "throttling", query);
@@ -300,13 +343,8 @@ impl Wanted<'_> {
             _ => return None,
         };
         let each = match spec.name() {
-            "cpu" => {
-                let seconds = self.containers("container_cpu_usage_seconds_total", container);
-                format!("rate({seconds}[{window}s])")
-            }
-            "memory" => {
-                fresh(&self.containers("container_memory_working_set_bytes", container), window)
-            }
+            "cpu" => rate(&self.containers(CPU, container), window),
+            "memory" => fresh(&self.containers(MEMORY, container), window),
             _ => return None,
         };
         Some(self.total(&each))
@@ -350,17 +388,23 @@ impl Wanted<'_> {
         (latest(replicas), latest(ready))
     }
 
+    /// Series with these labels.
+    fn series(&self, name: &str, labels: &[(&str, &str)]) -> String {
+        let series = selector(name, labels);
+        if self.matching.is_empty() { series } else { and(series, self.matching) }
+    }
+
     /// Series about the HPA.
     fn of_hpa(&self, name: &str) -> String {
         let Hpa { namespace, name: hpa, .. } = self.hpa;
-        selector(name, &[("namespace", namespace), ("horizontalpodautoscaler", hpa)])
+        self.series(name, &[("namespace", namespace), ("horizontalpodautoscaler", hpa)])
     }
 
     /// Series about a target of a built-in kind.
     fn of_target(&self, name: &str) -> String {
         let target = &self.hpa.spec.scale_target_ref;
         let label = target.kind.to_lowercase();
-        selector(name, &[("namespace", &self.hpa.namespace), (&label, &target.name)])
+        self.series(name, &[("namespace", &self.hpa.namespace), (&label, &target.name)])
     }
 
     /// Series about pods whose names begin as those of the target's do. Which of them are the target's, only
@@ -368,7 +412,7 @@ impl Wanted<'_> {
     fn of_pods(&self, name: &str, labels: &[(&str, &str)]) -> String {
         let mut all = vec![("namespace", &*self.hpa.namespace)];
         all.extend_from_slice(labels);
-        let text = selector(name, &all);
+        let text = self.series(name, &all);
         let target = &self.hpa.spec.scale_target_ref;
         if matches!(workload(target), Workload::Other) {
             return text;
@@ -485,6 +529,11 @@ fn with(series: String, label: &str, pattern: &str) -> String {
     and(series, &format!("{label}=~{}", quote(pattern)))
 }
 
+/// The rate of a counter. Where a scrape is late or lost, the window has one sample, and twice as much has two.
+fn rate(counter: &str, window: i64) -> String {
+    format!("(rate({counter}[{window}s]) or rate({counter}[{}s]))", 2 * window)
+}
+
 /// Values that are no older than the window: Prometheus would go on with one for five minutes.
 fn fresh(series: &str, window: i64) -> String {
     format!("({series} and present_over_time({series}[{window}s]))")
@@ -517,26 +566,47 @@ fn literal(text: &str) -> String {
     escaped
 }
 
-/// The seconds between two scrapes, of which a series has so many in an hour: the roundest number that fits.
+/// The seconds between two scrapes, as far as they were found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Scraped {
+    /// Of the containers' usage.
+    pub usage: Option<i64>,
+    /// Of kube-state-metrics.
+    pub state: Option<i64>,
+}
+
+impl Scraped {
+    /// What rates are taken over.
+    pub fn window(self) -> i64 {
+        self.usage.map_or(WINDOW, |scrape| 2 * scrape)
+    }
+
+    /// How old a state may be.
+    pub fn state_window(self) -> i64 {
+        self.state.or(self.usage).map_or(WINDOW, |scrape| 2 * scrape)
+    }
+}
+
+/// The seconds between two scrapes, of which a series has so many in ten minutes: the roundest number that fits.
 /// None where there are too few to tell.
 pub fn interval(scrapes: f64) -> Option<i64> {
-    const HOUR: f64 = 3600.0;
-    if !(5.0..=HOUR).contains(&scrapes) {
+    const SPAN: f64 = 600.0;
+    if !(2.0..=SPAN + 1.0).contains(&scrapes) {
         return None;
     }
-    let (least, most) = (HOUR / (scrapes + 1.0), HOUR / (scrapes - 1.0));
+    let (least, most) = (SPAN / (scrapes + 1.0), SPAN / (scrapes - 1.0));
     let round = |unit: i64| {
         let up = (least / unit as f64).floor() as i64 * unit + unit;
         ((up as f64) <= most).then_some(up)
     };
-    [60, 30, 15, 10, 5, 1].into_iter().find_map(round).or(Some((HOUR / scrapes).round() as i64))
+    [60, 30, 15, 10, 5, 1].into_iter().find_map(round).or(Some((SPAN / scrapes).round() as i64))
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::{Purpose, Question, Wanted, interval, title};
+    use super::{Purpose, Question, Scraped, Wanted, interval, title};
     use crate::build;
     use crate::snapshot::hpa::Hpa;
 
@@ -560,7 +630,8 @@ mod tests {
     fn asked(hpa: &Hpa, stated: &[(Purpose, String)]) -> Vec<Question> {
         let sets = ["web-5d".to_owned(), "web-7f".to_owned()];
         let metrics = &hpa.spec.metrics;
-        Wanted { hpa, metrics, stated, replica_sets: &sets }.questions(30, 60)
+        let wanted = Wanted { hpa, metrics, stated, replica_sets: &sets, matching: "" };
+        wanted.questions(Scraped { usage: Some(15), state: Some(30) }, 60)
     }
 
     fn query(all: &[Question], purpose: Purpose) -> Option<&str> {
@@ -571,11 +642,14 @@ mod tests {
     fn pods_are_found_by_their_owners() {
         let own = hpa("apps/v1", "Deployment", "web");
         let all = asked(&own, &[]);
-        let cpu = "sum(max by (namespace, pod, container) (rate(container_cpu_usage_seconds_total\
-                   {namespace=\"default\",pod=~\"web-.*\",container!=\"\",container!=\"POD\"}[30s])) \
-                   and on (namespace, pod) kube_pod_owner{namespace=\"default\",\
-                   owner_kind=\"ReplicaSet\",pod=~\"web-.*\",owner_name=~\"web-5d|web-7f\"})";
-        assert_eq!(query(&all, Purpose::Metric(0)), Some(cpu));
+        let series = "container_cpu_usage_seconds_total{namespace=\"default\",pod=~\"web-.*\",\
+                      container!=\"\",container!=\"POD\"}";
+        let cpu = format!(
+            "sum(max by (namespace, pod, container) ((rate({series}[30s]) or rate({series}[60s]))) \
+                   and on (namespace, pod) kube_pod_owner{{namespace=\"default\",\
+                   owner_kind=\"ReplicaSet\",pod=~\"web-.*\",owner_name=~\"web-5d|web-7f\"}})"
+        );
+        assert_eq!(query(&all, Purpose::Metric(0)), Some(&*cpu));
         let memory = query(&all, Purpose::Metric(1)).unwrap();
         assert!(
             memory.contains("present_over_time(container_memory_working_set_bytes{"),
@@ -655,18 +729,17 @@ mod tests {
     #[test]
     fn the_time_between_scrapes_is_the_roundest_that_fits() {
         for (scrapes, want) in [
-            (121.0, Some(30)),
-            (120.0, Some(30)),
-            (119.0, Some(30)),
-            (241.0, Some(15)),
-            (240.0, Some(15)),
-            (61.0, Some(60)),
-            (60.0, Some(60)),
-            (30.0, Some(120)),
-            (361.0, Some(10)),
-            (720.0, Some(5)),
-            (3600.0, Some(1)),
-            (4.0, None),
+            (21.0, Some(30)),
+            (20.0, Some(30)),
+            (41.0, Some(15)),
+            (40.0, Some(15)),
+            (11.0, Some(60)),
+            (10.0, Some(60)),
+            (5.0, Some(120)),
+            (61.0, Some(10)),
+            (120.0, Some(5)),
+            (600.0, Some(1)),
+            (1.0, None),
             (f64::NAN, None),
         ] {
             assert_eq!(interval(scrapes), want, "{scrapes}");

@@ -167,7 +167,7 @@ pub(super) fn notes_of_past(past: &Past, now: Timestamp) -> Vec<String> {
         notes
             .push("the history lacks parts of this pass: -o wide shows what is assumed".to_owned());
     }
-    notes.extend(warnings.iter().map(|text| format!("Prometheus warns: {text}")));
+    notes.extend(warnings.iter().map(super::notes::load::text));
     notes
 }
 

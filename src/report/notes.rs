@@ -1,6 +1,6 @@
 //! Words the notes.
 
-mod load;
+pub(super) mod load;
 
 use super::words::{self, count, duration};
 use crate::apimachinery::annotations::KEDA_PAUSED_SCALE_IN;

@@ -13,7 +13,7 @@ use crate::apimachinery::json::time;
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 
 /// What is known in addition to the HPA itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Evidence {
     /// Events about HPAs, in any order.
     pub events: Vec<Event>,

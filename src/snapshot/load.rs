@@ -21,6 +21,9 @@ pub struct Load {
     /// How long a new pod took to become ready, if that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_after: Option<GoDuration>,
+    /// How long it took until it was measured, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics_after: Option<GoDuration>,
     /// Notes about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<LoadNote>,
@@ -157,8 +160,19 @@ pub enum LoadNote {
     Ends(Timestamp),
     /// Something was not recorded.
     NotRecorded(LoadPart),
-    /// The server has this many series of the HPA: those of several clusters may be mixed.
-    Several(usize),
+    /// The server has series of several HPAs of the name, which differ in a label.
+    Several {
+        /// The label.
+        label: String,
+        /// Its values.
+        values: Vec<String>,
+    },
+    /// Further warnings of the server that are not listed.
+    MoreWarnings(usize),
+    /// The share of the samples in which the usage of a pod is missing in the total.
+    Unmeasured(f64),
+    /// The target had no replicas before this time, where the load begins.
+    AtZeroUntil(Timestamp),
     /// The HPA had a different value of a field until a time.
     #[serde(rename_all = "camelCase")]
     SpecChanged {
@@ -184,6 +198,14 @@ pub enum LoadNote {
     /// How long new pods took to become ready.
     #[serde(rename_all = "camelCase")]
     Started {
+        /// The number of pods that the median is taken over.
+        pods: usize,
+        /// The time.
+        took: GoDuration,
+    },
+    /// How long new pods took until their usage was measured.
+    #[serde(rename_all = "camelCase")]
+    Measured {
         /// The number of pods that the median is taken over.
         pods: usize,
         /// The time.

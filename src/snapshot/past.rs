@@ -4,19 +4,19 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::load::LoadQuery;
+use super::load::{LoadNote, LoadQuery};
 
 /// The past of a pass, according to a history of samples.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Past {
     /// Where the history was read, without credentials.
     pub source: String,
     /// The queries sent there.
     pub queries: Vec<LoadQuery>,
-    /// The server's warnings, in its words.
+    /// What the server warns of.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
+    pub warnings: Vec<LoadNote>,
     /// When the HPA was read; the history lacks most of its spec.
     pub read: Timestamp,
     /// The seconds between two scrapes of the usage, if they could be measured.

@@ -10,14 +10,13 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use kubectl_hpa::snapshot::pod::{ConditionStatus, Phase};
-use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use super::api::http::Request;
 use super::api::{Answer, Fault, Server, When};
 use super::prometheus::history::History;
 use super::prometheus::trajectories::{self, NAMES, Pass};
-use super::prometheus::{Real, file, trusting};
+use super::prometheus::{Real, file, recording, trusting};
 use super::{program, recorded, run};
 
 /// What Prometheus would have of a run, with a scrape at every so many moments, which are 5 s apart.
@@ -272,26 +271,10 @@ fn record(servers: &BTreeMap<&str, Real>) {
     let mut lines = BTreeSet::new();
     for (_, name, time, _) in MOMENTS {
         let (state, at) = (state(name), pass(name, time).time.to_string());
-        let url = servers[name].url();
         let mut command = program();
-        let flags = asking(name, &state, url, &at);
+        let flags = asking(name, &state, servers[name].url(), &at);
         let ran = run(command.args(["explain", "web", "-n", name, "-v", "8"]).args(flags));
-        for asked in ran.stderr.lines().filter_map(|line| line.split_once("GET http")) {
-            let asked = asked.1.split_whitespace().next().expect("an address");
-            let asked = format!("http{asked}");
-            let answer = std::process::Command::new("curl").args(["-s", &asked]).output();
-            let answer: Value =
-                serde_json::from_slice(&answer.expect("curl").stdout).expect("JSON");
-            let (path, query) = asked.split_once('?').expect("parameters");
-            let path = path.rsplit('/').next().expect("a path");
-            let query = query.split('&').map(|pair| {
-                let (name, value) = pair.split_once('=').expect("a value");
-                let value = percent_decode_str(value).decode_utf8().expect("UTF-8");
-                (name.to_owned(), value.into_owned())
-            });
-            let query: BTreeMap<String, String> = query.collect();
-            lines.insert(json!({"path": path, "query": query, "answer": answer}).to_string());
-        }
+        lines.extend(recording(&ran));
     }
     let path = format!("{}/{RECORDED}", env!("CARGO_MANIFEST_DIR"));
     let file = std::fs::File::create(path).expect("a file");

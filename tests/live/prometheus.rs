@@ -12,6 +12,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use super::api::http::Request;
@@ -91,6 +92,25 @@ fn as_recorded(request: &Request) -> Answer {
         Some(answer) => Answer::json(200, answer.clone()),
         None => Answer::text(500, &format!("not recorded: {:?}", request.query)),
     }
+}
+
+/// What a server answers to each request that a run with `-v 8` has shown, as a line of `tests/wire`.
+pub(super) fn recording(ran: &Ran) -> Vec<String> {
+    let asked = ran.stderr.lines().filter_map(|line| line.split_once("GET http"));
+    let line = |(_, asked): (&str, &str)| {
+        let asked = format!("http{}", asked.split_whitespace().next().expect("an address"));
+        let answer = Command::new("curl").args(["-s", &asked]).output().expect("curl").stdout;
+        let answer: Value = serde_json::from_slice(&answer).expect("JSON");
+        let (path, query) = asked.split_once('?').expect("parameters");
+        let query = query.split('&').map(|pair| {
+            let (name, value) = pair.split_once('=').expect("a value");
+            (name.to_owned(), percent_decode_str(value).decode_utf8_lossy().into_owned())
+        });
+        let query: BTreeMap<String, String> = query.collect();
+        let path = path.rsplit('/').next().expect("a path");
+        json!({"path": path, "query": query, "answer": answer}).to_string()
+    };
+    asked.map(line).collect()
 }
 
 /// A CSV of the load in a saved state.
@@ -184,7 +204,7 @@ fn faults_are_one_line() {
             "401",
             Fault::Answer(Answer::text(401, "Unauthorized")),
             "HTTP 401: Unauthorized",
-            "--prometheus-header Authorization=@FILE",
+            "--prometheus-header NAME=@FILE",
         ),
         (
             "403",
@@ -235,12 +255,12 @@ fn faults_are_one_line() {
         (
             "200 in HTML",
             Fault::Answer(Answer::new(200, "text/html", page)),
-            "the answer is none of Prometheus",
+            "the answer is not one of Prometheus",
             "sign in",
         ),
         ("200 with an error", prometheus(200, "internal", "oh"), "internal: oh", ""),
-        ("invalid JSON", Fault::InvalidJson, "the answer is none of Prometheus", ""),
-        ("another kind", Fault::WrongKind, "the answer is none of Prometheus", ""),
+        ("invalid JSON", Fault::InvalidJson, "the answer is not one of Prometheus", ""),
+        ("another kind", Fault::WrongKind, "the answer is not one of Prometheus", ""),
         ("cut in the body", Fault::CutInBody, "the connection was lost during the response", ""),
         ("cut before", Fault::CutBeforeHead, "EOF", ""),
         (
@@ -489,6 +509,9 @@ fn flag(name: &str, path: &Path) -> String {
 #[test]
 fn a_real_one_gives_the_load_that_its_history_was_made_of() {
     let week = history::moments(include_str!("../../examples/backtest/week.csv")).expect("a week");
+    if std::env::var_os("RECORD").is_some() {
+        return record(&week);
+    }
     let (first, hours) = (week[0].time, 6 * 3600);
     let some: Vec<_> = week.into_iter().take_while(|own| own.time <= first + hours).collect();
     let Some(real) = Real::start(&history::history(&some, 30)) else { return };
@@ -546,6 +569,20 @@ fn a_real_one_gives_the_load_that_its_history_was_made_of() {
         compared += 1;
     }
     assert!(compared > 100, "{compared}");
+}
+
+/// Writes down what a real one answers about the hour that is recorded.
+fn record(week: &[history::Moment]) {
+    let time = |text: &str| text.parse::<jiff::Timestamp>().expect("a time").as_second();
+    let (since, until) = (time(HOUR[1]) - 4 * 3600, time(HOUR[3]) + 600);
+    let around = week.iter().filter(|own| (since..until).contains(&own.time)).copied();
+    let Some(real) = Real::start(&history::history(&around.collect::<Vec<_>>(), 30)) else {
+        return;
+    };
+    let mut lines = recording(&predict_at(real.url(), &["-v", "8", "--hpa", CANDIDATE]));
+    lines.sort();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/wire/prometheus-2.42.jsonl");
+    fs::write(path, lines.join("\n") + "\n").expect("a file");
 }
 
 #[test]

@@ -55,7 +55,7 @@ impl ApiStatus {
                 ..Self::default()
             };
         }
-        let text = String::from_utf8_lossy(&body[..body.len().min(2048)]);
+        let text = String::from_utf8_lossy(&body[..body.len().min(8192)]);
         let text = text.trim();
         let media = content_type.split(';').next().unwrap_or_default().trim();
         let is_text = media.is_empty() || media.starts_with("text/");

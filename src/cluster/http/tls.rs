@@ -52,9 +52,16 @@ fn certificate(e: &CertificateError, host: &str) -> (String, Option<&'static str
             };
             (cause, Some(NAME))
         }
+        CertificateError::Other(e) if e.to_string().contains("CaUsedAsEndEntity") => {
+            (OF_AUTHORITY.to_owned(), Some("sign one for the server with it"))
+        }
         e => (e.to_string(), Some(AUTHORITY)),
     }
 }
+
+/// What Go accepts if the same certificate is trusted, and rustls does not.
+const OF_AUTHORITY: &str =
+    "the certificate is a certificate authority's own, which is not accepted for a server";
 
 /// rustls shows `DnsName("a")` and `IpAddress(1.2.3.4)`.
 fn named(presented: &str) -> String {

@@ -3,11 +3,12 @@
 use jiff::SignedDuration;
 
 use crate::apimachinery::json::SecondsTime;
+use crate::error::listed;
 use crate::numbers::{duration, part};
 use crate::snapshot::load::{LoadNote, LoadPart};
 
 /// Words a note about a load, as a sentence.
-pub(super) fn text(note: &LoadNote) -> String {
+pub(in crate::report) fn text(note: &LoadNote) -> String {
     match note {
         LoadNote::Sampled { step, window, scrape } => {
             let [step, window] = [*step, *window].map(seconds);
@@ -26,9 +27,21 @@ pub(super) fn text(note: &LoadNote) -> String {
         LoadNote::NotRecorded(LoadPart::Ready) => {
             "the pods that were ready were not recorded".to_owned()
         }
-        LoadNote::Several(series) => format!(
-            "Prometheus has {series} series of this HPA: if they are of several clusters, the load is \
-             mixed from all of them (--query METRIC=PROMQL can select one)"
+        LoadNote::Several { label, values } => format!(
+            "Prometheus has this HPA with several values of {label} ({}): the load is mixed from all of \
+             them; --prometheus-match '{label}=\"{}\"' selects one",
+            listed(values),
+            values.first().map_or("", String::as_str)
+        ),
+        LoadNote::MoreWarnings(count) => format!("Prometheus warns {count} more times"),
+        LoadNote::Unmeasured(share) => format!(
+            "in {} of the samples the usage of a pod is missing in the total, because its scrapes were \
+             lost",
+            part(*share)
+        ),
+        LoadNote::AtZeroUntil(time) => format!(
+            "the load begins at {}: before, the target had 0 replicas, and the controller leaves it there",
+            SecondsTime(*time)
         ),
         LoadNote::SpecChanged { field, from, until } => format!(
             "{field} of the HPA was {from} until {}: before that, the check compares the HPA as it is \
@@ -44,6 +57,11 @@ pub(super) fn text(note: &LoadNote) -> String {
         }
         LoadNote::Started { pods, took } => format!(
             "new pods took {} to become ready (the median of {pods}); --ready-after replaces it",
+            duration(took.0)
+        ),
+        LoadNote::Measured { pods, took } => format!(
+            "new pods had two samples of their usage after {} (the median of {pods}); --metrics-after \
+             replaces it",
             duration(took.0)
         ),
         LoadNote::Throttled(share) => format!(

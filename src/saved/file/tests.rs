@@ -280,6 +280,7 @@ fn a_load_is_read_as_it_was_saved() {
         let load = Load {
             source,
             queries: vec![query],
+            metrics_after: None,
             ready_after: Some(GoDuration(SignedDuration::from_millis(12_500))),
             notes: notes.to_vec(),
             columns,

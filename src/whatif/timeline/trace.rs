@@ -21,7 +21,7 @@ use crate::whatif::value::{FORMS, Value};
 /// The load, column by column.
 #[derive(Debug, Clone)]
 pub struct Trace {
-    origin: String,
+    origin: Origin,
     /// Whether times are those of the clock, counted from 1970, rather than since the first pass.
     is_absolute: bool,
     first: SignedDuration,
@@ -93,16 +93,39 @@ enum Title {
     Metric(usize),
 }
 
-/// Where something is in a table, for errors about it.
+/// Where something is in a load, for errors about it.
 struct Place<'t> {
-    origin: &'t str,
+    origin: &'t Origin,
     line: u64,
 }
 
 impl Place<'_> {
     fn bad(&self, why: impl std::fmt::Display) -> Error {
-        let Self { origin, line } = self;
-        Error::usage(format!("failed to read the trace {origin}:{line}: {why}"))
+        Error::usage(format!("failed to read {}: {why}", self.origin.at(self.line)))
+    }
+}
+
+/// Where a load is from.
+#[derive(Debug, Clone)]
+struct Origin {
+    source: String,
+    /// Whether it was read from a table, which has lines.
+    has_lines: bool,
+}
+
+impl Origin {
+    fn table(source: &str) -> Self {
+        Self { source: source.to_owned(), has_lines: true }
+    }
+
+    /// Words a place in it: a line of a table, whose first one has the headers.
+    fn at(&self, line: u64) -> String {
+        let Self { source, has_lines } = self;
+        match line {
+            _ if *has_lines => format!("the trace {source}:{line}"),
+            1 => format!("the load of {source}"),
+            line => format!("the load of {source}, row {}", line - 1),
+        }
     }
 }
 
@@ -122,7 +145,7 @@ impl Trace {
     ///
     /// A column, a time or a value is none.
     pub fn of(load: &Load) -> Result<Self, Error> {
-        let origin = &*load.source;
+        let origin = &Origin { source: load.source.clone(), has_lines: !load.lines.is_empty() };
         let at = |line| Place { origin, line };
         let (titles, mut metrics) = titles(&load.columns, origin)?;
         let measured = load.ready_after.map(|after| after.0);
@@ -181,7 +204,7 @@ impl Trace {
         // The last sample holds as long as any other.
         record.end = last.saturating_add(step.unwrap_or_default());
         record.step = step;
-        Ok(Self { origin: origin.to_owned(), is_absolute, first, last, metrics, record })
+        Ok(Self { origin: origin.clone(), is_absolute, first, last, metrics, record })
     }
 
     /// When it begins, if a run has to begin then and not at `now`: it ends before, or its start is
@@ -231,7 +254,9 @@ impl Trace {
     pub(super) fn extent(&self, start: Timestamp) -> String {
         let [first, last] =
             [self.first, self.last].map(|time| SecondsTime(self.moment(time, start)));
-        format!("the trace {} is of {first} to {last}", self.origin)
+        let Origin { source, has_lines } = &self.origin;
+        let what = if *has_lines { "trace" } else { "load of" };
+        format!("the {what} {source} is of {first} to {last}")
     }
 
     /// How long after a first pass at `start` a time is; negative before it.
@@ -268,21 +293,21 @@ impl Trace {
         snapshot: &Snapshot,
         others: &[HpaSpec],
     ) -> Result<Vec<Vec<usize>>, Error> {
-        let origin = &self.origin;
+        let origin = self.origin.at(1);
         let mut places: Vec<Vec<usize>> = Vec::with_capacity(self.metrics.len());
         for MetricColumn { title, wanted, .. } in &self.metrics {
             let is_of_another = || others.iter().any(|it| wanted.places_in(&it.metrics).is_ok());
             let own = match wanted.places(snapshot) {
                 Err(_) if is_of_another() => Vec::new(),
                 own => own.map_err(|e| Error {
-                    message: format!("the trace {origin}:1: column {title:?}: {}", e.message),
+                    message: format!("{origin}: column {title:?}: {}", e.message),
                     ..e
                 })?,
             };
             for (MetricColumn { title: other, .. }, taken) in self.metrics.iter().zip(&places) {
                 if taken.iter().any(|place| own.contains(place)) {
                     return Err(Error::usage(format!(
-                        "the trace {origin}:1: the columns {other:?} and {title:?} are the same metric"
+                        "{origin}: the columns {other:?} and {title:?} are the same metric"
                     )));
                 }
                 let shared = |(one, two): (Option<&usize>, Option<&usize>)| {
@@ -290,7 +315,7 @@ impl Trace {
                 };
                 if shared((taken.first(), own.first())) {
                     return Err(Error::usage(format!(
-                        "the trace {origin}:1: the columns {other:?} and {title:?} are based on the \
+                        "{origin}: the columns {other:?} and {title:?} are based on the \
                          same usage: set only one"
                     )));
                 }
@@ -325,7 +350,7 @@ impl Trace {
             !places.iter().any(shares) && !is_given(*place)
         };
         let Some(place) = (0..metrics.len()).find(lacks) else { return Ok(()) };
-        let (origin, label) = (&self.origin, metrics[place].label());
+        let (origin, label) = (self.origin.at(1), metrics[place].label());
         let has_it = |spec: &HpaSpec| spec.metrics.iter().any(|own| own.label() == label);
         let is_of_hpa = as_it_is.is_none_or(has_it);
         let (who, hint) = match is_of_hpa {
@@ -341,7 +366,7 @@ impl Trace {
             ),
         };
         Err(Error::usage(format!(
-            "the trace {origin}:1: there is no column for {label}, by which {who} scales"
+            "{origin}: there is no column for {label}, by which {who} scales"
         ))
         .hint(hint))
     }
@@ -367,7 +392,7 @@ impl Trace {
     /// Where a value is, for errors about it.
     pub(super) fn place(&self, stated: &Stated<'_>) -> String {
         let Stated { column, text, line, .. } = stated;
-        format!("the trace {}:{line}: {}: {text}", self.origin, self.metrics[*column].title)
+        format!("{}: {}: {text}", self.origin.at(*line), self.metrics[*column].title)
     }
 
     /// An error about a value, with where that is.
@@ -421,7 +446,7 @@ impl MetricColumn {
 }
 
 /// What the columns hold, and those of metrics.
-fn titles(header: &[String], origin: &str) -> Result<(Vec<Title>, Vec<MetricColumn>), Error> {
+fn titles(header: &[String], origin: &Origin) -> Result<(Vec<Title>, Vec<MetricColumn>), Error> {
     let place = Place { origin, line: 1 };
     if !header.iter().any(|title| title == "time") {
         let error = place.bad("the first line has no column \"time\"");
@@ -449,7 +474,7 @@ fn titles(header: &[String], origin: &str) -> Result<(Vec<Title>, Vec<MetricColu
             "ready" => Title::Ready,
             "spec" => Title::Spec,
             _ => {
-                let wanted = NamedMetric::read(title, &format!("the trace {origin}:1: column"))?;
+                let wanted = NamedMetric::read(title, &format!("{}: column", origin.at(1)))?;
                 let (title, samples) = (title.clone(), Vec::new());
                 metrics.push(MetricColumn { title, wanted, samples, step: None });
                 Title::Metric(metrics.len() - 1)
@@ -468,19 +493,20 @@ fn titles(header: &[String], origin: &str) -> Result<(Vec<Title>, Vec<MetricColu
 ///
 /// It is no table; the error names the line.
 pub fn read_csv(bytes: &[u8], origin: &str) -> Result<Load, Error> {
-    let at = |line| Place { origin, line };
+    let table = Origin::table(origin);
+    let at = |line| Place { origin: &table, line };
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
         .flexible(true)
         .has_headers(false)
         .from_reader(bytes);
     let mut row = csv::StringRecord::new();
-    if !read_record(&mut reader, &mut row, origin)? {
+    if !read_record(&mut reader, &mut row, &table)? {
         return Err(at(1).bad("it is empty").hint(EXAMPLE));
     }
     let columns = row.iter().map(str::to_owned).collect();
     let mut load = Load { source: origin.to_owned(), columns, ..Load::default() };
-    while read_record(&mut reader, &mut row, origin)? {
+    while read_record(&mut reader, &mut row, &table)? {
         load.lines.push(row.position().map_or(0, |position| line_of(position, bytes)));
         load.rows.push(&row);
     }
@@ -491,7 +517,7 @@ pub fn read_csv(bytes: &[u8], origin: &str) -> Result<Load, Error> {
 fn read_record(
     reader: &mut csv::Reader<&[u8]>,
     record: &mut csv::StringRecord,
-    origin: &str,
+    origin: &Origin,
 ) -> Result<bool, Error> {
     reader.read_record(record).map_err(|e| {
         let line = e.position().map_or(1, csv::Position::line);

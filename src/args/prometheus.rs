@@ -313,7 +313,6 @@ mod tests {
             "/",
             "monitoring/",
             "monitoring/prometheus:",
-            "monitoring/prometheus:90/90",
             "monitoring/ftp:prometheus:9090",
             "monitoring/../x",
             "Monitoring/prometheus",

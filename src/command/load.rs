@@ -48,6 +48,13 @@ impl<'a> Query<'a> {
         let server = PrometheusServer::read(server)?;
         let headers: Vec<_> =
             args.headers.iter().map(|text| header(text)).collect::<Result<_, _>>()?;
+        let twice = headers
+            .iter()
+            .enumerate()
+            .find(|(place, (name, _))| headers[..*place].iter().any(|(other, _)| other == name));
+        if let Some((_, (name, _))) = twice {
+            return Err(Error::usage(format!("--prometheus-header {name}: given more than once")));
+        }
         if let PrometheusServer::Service { namespace, service, .. } = &server {
             let why = match () {
                 () if !headers.is_empty() => "--prometheus-header is only for an address",
@@ -161,8 +168,12 @@ async fn ask(
     )
     .await?;
     let mut load = assemble(&wanted, grid, &answered, way.name())?;
-    let sampled =
-        LoadNote::Sampled { step: grid.step, window: scraped.window(), scrape: scraped.usage };
+    let has_rates = metrics.iter().any(|spec| spec.is_resource() && spec.name() == "cpu");
+    let (step, window) = (grid.step, scraped.window());
+    let sampled = match has_rates {
+        true => LoadNote::Sampled { step, window, scrape: scraped.usage },
+        false => LoadNote::SampledAsIs { step },
+    };
     let several = first_answers.get(2).and_then(several);
     let warned = warnings(first_answers.iter());
     let warned = warned.into_iter().filter(|note| !load.notes.contains(note));
@@ -310,6 +321,16 @@ fn header(text: &str) -> Result<(HeaderName, Secret), Error> {
     let (name, path) =
         text.split_once("=@").filter(|(_, path)| !path.is_empty()).ok_or_else(form)?;
     let name: HeaderName = name.parse().map_err(|_| form())?;
+    let of_connection = [
+        header::HOST,
+        header::CONNECTION,
+        header::CONTENT_LENGTH,
+        header::TRANSFER_ENCODING,
+        header::ACCEPT_ENCODING,
+    ];
+    if of_connection.contains(&name) {
+        return Err(Error::usage(format!("--prometheus-header {name}: belongs to the connection")));
+    }
     let (bytes, shown) = file::read_whole(path.as_ref())?;
     let value = String::from_utf8(bytes).unwrap_or_default();
     let value = value.trim();

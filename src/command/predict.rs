@@ -142,6 +142,11 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         }
     };
     locate(&mut candidates, &observed.input.snapshot.hpa);
+    let key = observed.input.snapshot.hpa.key();
+    if let Some(other) = load.as_ref().and_then(|load| load.hpa.as_ref()).filter(|of| **of != key) {
+        return Err(Error::usage(format!("the saved load is of the HPA {other}, not of {key}"))
+            .hint("use --trace or --prometheus"));
+    }
     let manifest = candidates.first().and_then(|first| first.manifest.clone());
     if let Some((asked, more)) = asked {
         messages.extend(more);
@@ -219,6 +224,9 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             page::page(&page, &terminal.layout())
         }
     };
+    if let Some(load) = &mut load {
+        load.hpa = Some(key);
+    }
     if let Some(path) = &args.save {
         write_saved(path, &Saved::of(&[&observed.input], &options.also)?.with_load(load.as_ref()))?;
     }

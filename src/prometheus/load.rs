@@ -29,6 +29,10 @@ pub struct Answered {
 /// mark, as the controller's CPU initialization period is that long.
 const AGAIN: i64 = 300;
 
+/// How long after the start of its containers a pod has metrics: kubelets measure every 10 to 15 s, and
+/// metrics-server asks them every 15 s.
+const API: SignedDuration = SignedDuration::from_secs(30);
+
 /// A share of periods from which on a limit is worth mentioning.
 const THROTTLED: f64 = 0.01;
 
@@ -177,7 +181,7 @@ pub fn assemble(
     if let Some(own) = of(Purpose::Measured)
         && let Some((pods, took)) = started(&own.answer)
     {
-        load.metrics_after = Some(GoDuration(took));
+        load.metrics_after = Some(GoDuration(took + API));
         load.notes.push(LoadNote::Measured { pods, took: GoDuration(took) });
     }
     for (place, spec) in wanted.metrics.iter().enumerate() {
@@ -455,7 +459,7 @@ mod tests {
     use jiff::{SignedDuration, Timestamp};
     use serde_json::json;
 
-    use super::{Answered, assemble};
+    use super::{Answered, assemble, several, warnings};
     use crate::build;
     use crate::prometheus::answer::{Answer, Series};
     use crate::prometheus::grid::Grid;
@@ -617,6 +621,68 @@ mod tests {
         assert_eq!(found, [(4, "7 replicas by hand".to_owned())]);
         let found = marks(7, &[(Purpose::Replicas, &[desired]), (Purpose::Desired, &[desired])]);
         assert_eq!(found, []);
+    }
+
+    #[test]
+    fn a_load_begins_where_the_target_has_replicas_and_zeros_are_marked() {
+        let replicas: &[f64] = &[0.0, 0.0, 4.0, 4.0, 0.0, 4.0];
+        let desired: &[f64] = &[4.0; 6];
+        let cpu_values: &[f64] = &[1.0; 6];
+        let load = load(
+            &cpu(),
+            6,
+            &[
+                (Purpose::Metric(0), &[cpu_values]),
+                (Purpose::Replicas, &[replicas]),
+                (Purpose::Ready, &[replicas]),
+                (Purpose::Desired, &[desired]),
+            ],
+        )
+        .unwrap();
+        let rows = rows(&load);
+        assert_eq!(rows, ["1000m,4,4,", "1000m,4,4,", "1000m,0,0,0 replicas", "1000m,4,4,"]);
+        assert_eq!(load.notes, [LoadNote::AtZeroUntil(grid(6).time(2))]);
+        let half: &[f64] = &[4.5; 6];
+        let answers: &[(Purpose, &[&[f64]])] =
+            &[(Purpose::Metric(0), &[cpu_values]), (Purpose::Replicas, &[half])];
+        let e = super::tests::load(&cpu(), 6, answers).unwrap_err();
+        assert!(e.contains("gives 4.5 at") && e.contains("not a number of pods"), "{e}");
+    }
+
+    #[test]
+    fn copies_by_other_servers_are_none_and_warnings_are_few() {
+        let copy = |labels: &[(&str, &str)]| Series {
+            labels: labels.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
+            points: vec![(0, 9.0)],
+        };
+        let answer = |all: &[&[(&str, &str)]]| Answer {
+            series: all.iter().map(|labels| copy(labels)).collect(),
+            warnings: (0..5).map(|n| format!("store {n}")).collect(),
+        };
+        let same = answer(&[&[("instance", "a"), ("replica", "1")], &[("instance", "b")]]);
+        assert_eq!(several(&same), None);
+        let two = answer(&[&[("cluster", "eu"), ("pod", "a")], &[("cluster", "us"), ("pod", "b")]]);
+        let values = vec!["eu".to_owned(), "us".to_owned()];
+        assert_eq!(several(&two), Some(LoadNote::Several { label: "cluster".to_owned(), values }));
+        let notes = warnings([&two, &same].into_iter());
+        assert_eq!(notes.len(), 4);
+        assert_eq!(notes[3], LoadNote::MoreWarnings(2));
+    }
+
+    #[test]
+    fn a_target_of_another_type_is_a_change() {
+        let mut targets =
+            answered(Purpose::Targets, grid(4), &[&[60.0, 60.0], &[NAN, NAN, 0.5, 0.5]]);
+        for (series, type_) in targets.answer.series.iter_mut().zip(["utilization", "average"]) {
+            series.labels.insert("metric_name".to_owned(), "cpu".to_owned());
+            series.labels.insert("metric_target_type".to_owned(), type_.to_owned());
+        }
+        let all = [answered(Purpose::Metric(0), grid(4), &[&[1.0; 4]]), targets];
+        let hpa = cpu();
+        let metrics = &hpa.spec.metrics;
+        let wanted = Wanted { hpa: &hpa, metrics, stated: &[], replica_sets: &[], matching: "" };
+        let load = assemble(&wanted, grid(4), &all, "a server").unwrap();
+        assert_eq!(rows(&load)[2], "1000m,target of cpu from 60% to 0.5 (average)");
     }
 
     #[test]

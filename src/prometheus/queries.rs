@@ -75,7 +75,7 @@ pub enum Purpose {
     Unmeasured,
     /// How long pods took to become ready, of those that are new.
     Started,
-    /// How long they took until they had two samples of CPU seconds.
+    /// How long their containers took to start.
     Measured,
     /// What a pod requests for a metric, by its place, on average.
     Requests(usize),
@@ -235,22 +235,22 @@ impl Wanted<'_> {
         let desired = hpa_series("status_desired_replicas");
         ask(
             Purpose::Desired,
-            "spec: replicas by hand",
+            "replicas by hand",
             format!("{} or {} or max({desired})", own[0], own[1]),
         );
         ask(
             Purpose::MinReplicas,
-            "spec: minReplicas",
+            "minReplicas",
             format!("max({})", hpa_series("spec_min_replicas")),
         );
         ask(
             Purpose::MaxReplicas,
-            "spec: maxReplicas",
+            "maxReplicas",
             format!("max({})", hpa_series("spec_max_replicas")),
         );
         ask(
             Purpose::Targets,
-            "spec: targets",
+            "targets",
             format!(
                 "max by (metric_name, metric_target_type) ({})",
                 hpa_series("spec_target_metric")
@@ -269,18 +269,18 @@ impl Wanted<'_> {
         } {
             let query =
                 format!("max({}) - max({})", self.of_target(total), self.of_target(updated));
-            ask(Purpose::Outdated, "spec: rollouts", query);
+            ask(Purpose::Outdated, "rollouts", query);
         }
         if matches!(workload(target), Workload::Deployment) {
             let created = self.series("kube_replicaset_created", &[("namespace", &hpa.namespace)]);
             let created = with(created, "replicaset", &self.replica_sets());
-            ask(Purpose::Template, "spec: new templates", format!("max({created})"));
+            ask(Purpose::Template, "new templates", format!("max({created})"));
         }
         let restarts = self.of_pods("kube_pod_container_status_restarts_total", &[]);
         let span = state.max(step);
         let pods = self.pods();
         let query = self.total(&format!("changes({restarts}[{span}s])"));
-        ask(Purpose::Restarts, "spec: restarts", query);
+        ask(Purpose::Restarts, "restarts", query);
         let ready = self.of_pods("kube_pod_status_ready_time", &[]);
         let created = self.of_pods("kube_pod_created", &[]);
         let recently = 2 * SLOW * step;
@@ -292,19 +292,22 @@ impl Wanted<'_> {
         if self.metrics.iter().any(|spec| spec.is_resource() && spec.name() == "cpu") {
             let cpu = self.containers(CPU, None);
             let rate = rate(&cpu, window);
+            let long = 10 * window;
             let query = format!(
-                "count(count by (namespace, pod) (({cpu} and {cpu} offset {window}s) unless {rate}) \
-                 and on (namespace, pod) {pods})"
+                "count(count by (namespace, pod) (present_over_time({cpu}[{window}s]) and \
+                 present_over_time({cpu}[{long}s] offset {window}s) unless {rate}) and on \
+                 (namespace, pod) {pods})"
             );
             ask(Purpose::Unmeasured, "pods without a rate", query);
             if let Some(scrape) = scraped.usage {
+                // Between its start and its first sample, and since its last one, lies a scrape on average.
                 let query = format!(
-                    "(time() - max by (namespace, pod) ({created})) - on (namespace, pod) (max by \
-                     (namespace, pod) (count_over_time({cpu}[{recently}s])) - 1) * {scrape} and on \
-                     (namespace, pod) (max by (namespace, pod) ({created}) > time() - {recently}) \
-                     and on (namespace, pod) {pods}"
+                    "clamp_min((time() - max by (namespace, pod) ({created})) - on (namespace, pod) \
+                     max by (namespace, pod) (count_over_time({cpu}[{recently}s])) * {scrape}, 0) \
+                     and on (namespace, pod) (max by (namespace, pod) ({created}) > time() - \
+                     {recently}) and on (namespace, pod) {pods}"
                 );
-                ask(Purpose::Measured, "how long pods take to be measured", query);
+                ask(Purpose::Measured, "how long containers take to start", query);
             }
         }
         for (place, spec) in self.metrics.iter().enumerate() {
@@ -531,7 +534,11 @@ fn with(series: String, label: &str, pattern: &str) -> String {
 
 /// The rate of a counter. Where a scrape is late or lost, the window has one sample, and twice as much has two.
 fn rate(counter: &str, window: i64) -> String {
-    format!("(rate({counter}[{window}s]) or rate({counter}[{}s]))", 2 * window)
+    let twice = 2 * window;
+    format!(
+        "(rate({counter}[{window}s]) or rate({counter}[{twice}s]) and \
+         present_over_time({counter}[{window}s]))"
+    )
 }
 
 /// Values that are no older than the window: Prometheus would go on with one for five minutes.
@@ -645,7 +652,8 @@ mod tests {
         let series = "container_cpu_usage_seconds_total{namespace=\"default\",pod=~\"web-.*\",\
                       container!=\"\",container!=\"POD\"}";
         let cpu = format!(
-            "sum(max by (namespace, pod, container) ((rate({series}[30s]) or rate({series}[60s]))) \
+            "sum(max by (namespace, pod, container) ((rate({series}[30s]) or rate({series}[60s]) \
+             and present_over_time({series}[30s]))) \
                    and on (namespace, pod) kube_pod_owner{{namespace=\"default\",\
                    owner_kind=\"ReplicaSet\",pod=~\"web-.*\",owner_name=~\"web-5d|web-7f\"}})"
         );

@@ -13,6 +13,9 @@ use crate::apimachinery::go::GoDuration;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Load {
+    /// The HPA that it is of, as `namespace/name`; only once it is saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hpa: Option<String>,
     /// Where it was read, without credentials.
     pub source: String,
     /// The queries sent there.
@@ -21,7 +24,7 @@ pub struct Load {
     /// How long a new pod took to become ready, if that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ready_after: Option<GoDuration>,
-    /// How long it took until it was measured, if that is known.
+    /// How long it takes until it has metrics, if that was estimated from when containers started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics_after: Option<GoDuration>,
     /// Notes about it.
@@ -152,6 +155,11 @@ pub enum LoadNote {
         /// The seconds between two scrapes, if they could be measured.
         scrape: Option<i64>,
     },
+    /// How it was sampled, if it has no rates.
+    SampledAsIs {
+        /// The seconds between two samples.
+        step: i64,
+    },
     /// The server's warnings, in its words.
     Warning(String),
     /// The history begins later than requested.
@@ -203,7 +211,7 @@ pub enum LoadNote {
         /// The time.
         took: GoDuration,
     },
-    /// How long new pods took until their usage was measured.
+    /// How long the containers of new pods took to start.
     #[serde(rename_all = "camelCase")]
     Measured {
         /// The number of pods that the median is taken over.

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Write};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use flate2::Compression;
 use flate2::read::GzDecoder;
@@ -132,7 +133,9 @@ fn asking<'a>(name: &str, state: &'a str, url: &'a str, at: &'a str) -> Vec<&'a 
 fn state(name: &str) -> String {
     let last = trajectories::moments(name).last().expect("a moment");
     let state = kubectl_hpa::saved::save::to_json(&[last], &[]).expect("a state");
-    file(&format!("{name}.json"), &state)
+    // Tests run at the same time.
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    file(&format!("{name}-{}.json", COUNT.fetch_add(1, Ordering::Relaxed)), &state)
 }
 
 fn range(answer: &Value) -> (i32, i32) {

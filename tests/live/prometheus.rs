@@ -32,6 +32,9 @@ const CANDIDATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/
 /// The hour that was recorded.
 const HOUR: [&str; 4] = ["--since", "2026-11-18T08:30:00Z", "--until", "2026-11-18T09:30:00Z"];
 
+/// When pods join, which is no part of a table.
+const JOINED: [&str; 4] = ["--ready-after", "20s", "--metrics-after", "30s"];
+
 /// Any fault of the API.
 const QUERY: &str = "/api/v1/query";
 
@@ -60,7 +63,7 @@ fn server(change: impl FnOnce(&mut Cluster)) -> Server {
 /// The flags by which such a server is trusted and asked.
 pub(super) fn trusting(server: &Server) -> Vec<String> {
     let authority = file(&format!("ca-{}.pem", server.address().port()), server.authority());
-    let token = file("token", "secret-token-of-admin\n");
+    let token = file(&format!("token-{}", server.address().port()), "secret-token-of-admin\n");
     ["--prometheus-ca", &authority, "--prometheus-header", &format!("Authorization=@{token}")]
         .map(str::to_owned)
         .to_vec()
@@ -158,7 +161,13 @@ fn a_load_comes_to_the_same_from_prometheus_from_a_file_and_as_a_table() {
     assert_eq!(offline(&["-f", &saved]), live);
     // A table has no place for how long pods took to become ready.
     let table = file("week.csv", &csv(&saved));
-    let as_table = offline(&["-f", STATE, "--trace", &table, "--ready-after", "20s"]);
+    let state: Value =
+        serde_json::from_str(&fs::read_to_string(&saved).expect("a state")).expect("JSON");
+    let mut items = state["items"].as_array().expect("items").iter();
+    let load_object = items.find(|item| item["kind"] == "Load").expect("a load");
+    let measured = load_object["metricsAfter"].as_str().expect("a duration");
+    let joined = ["--ready-after", "20s", "--metrics-after", measured];
+    let as_table = offline(&[&["-f", STATE, "--trace", &table][..], &joined].concat());
     for part in ["replay", "candidates", "load"] {
         assert_eq!(as_table["backtest"][part], live["backtest"][part], "{part}");
     }
@@ -166,6 +175,11 @@ fn a_load_comes_to_the_same_from_prometheus_from_a_file_and_as_a_table() {
     let again = file("again.json", "");
     let first = offline(&["-f", STATE, "--trace", &table, "--save", &again]);
     assert_eq!(without_notes(offline(&["-f", &again])), without_notes(first));
+    // It is of one HPA.
+    let text = fs::read_to_string(&saved).expect("a state").replace("shop/web", "shop/api");
+    let mut of_another = program();
+    run(of_another.args(["predict", "web", "-n", "shop", "-f", &file("api.json", &text)]))
+        .fails(2, &["the saved load is of the HPA shop/api, not of shop/web"]);
     // What is typed goes before it.
     let other = file("other.csv", "time,cpu\n0s,100m\n1m,200m\n");
     let typed = offline(&["-f", &again, "--trace", &other]);
@@ -177,7 +191,7 @@ fn queries_are_shown_to_who_wants_to_know_and_credentials_to_no_one() {
     let server = server(|_| {});
     let ran = predict_over(&server, &["-v", "1"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(ran.stderr.contains("PromQL for cpu: sum(max by (namespace, pod, container) (rate("));
+    assert!(ran.stderr.contains("PromQL for cpu: sum(max by (namespace, pod, container) ((rate("));
     assert!(!predict_over(&server, &[]).stderr.contains("PromQL"));
     predict_over(&server, &["-v", "9"]);
     let asked = server.requests();
@@ -199,7 +213,11 @@ fn faults_are_one_line() {
         );
         Fault::Answer(Answer::json(200, format!(r#"{{"status":"success","data":{data}}}"#)))
     };
+    let long = format!("{} exceeds the limit: {}", "x".repeat(3000), many);
     let rows = [
+        ("an error without words", prometheus(500, "", ""), "for cpu: an error without words", ""),
+        ("an error without a type", prometheus(400, "", "oh"), "for cpu: oh", ""),
+        ("a long error", prometheus(422, "execution", &long), "execution: xxx", "--step"),
         (
             "401",
             Fault::Answer(Answer::text(401, "Unauthorized")),
@@ -291,9 +309,9 @@ fn faults_are_one_line() {
         // Four at once, and each of them again where that may help.
         let asked = server.requests().len();
         let most = match name {
-            "503" | "cut before" => 3 + 4 * 4,
-            "no numbers" | "nothing" | "other times" => 3 + 13,
-            _ => 3 + 4,
+            "503" | "cut before" => 4 + 4 * 4,
+            "no numbers" | "nothing" | "other times" => 4 + 15,
+            _ => 4 + 4,
         };
         assert!(asked <= most, "{name}: {asked} requests");
     }
@@ -319,6 +337,18 @@ fn servers_that_cannot_be_reached_or_trusted() {
         ("monitoring/prometheus:9090", &[], "with -f there is no cluster"),
         ("monitoring/prometheus:9090", &["--prometheus-header", &header], "only for an address"),
         ("http://127.0.0.1:1", &["--query", "rps=sum(x)"], "the HPA has no metric rps"),
+        (
+            "http://127.0.0.1:1",
+            &["--prometheus-header", &format!("Host=@{token}")],
+            "belongs to the connection",
+        ),
+        (
+            "http://127.0.0.1:1",
+            &["--prometheus-header", &header, "--prometheus-header", &header.to_lowercase()],
+            "given more than once",
+        ),
+        ("http://127.0.0.1:1", &["--prometheus-match", "eu"], "not of the form LABEL="),
+        ("admin:secret-password@prom.example.com/prom", &[], "neither an address nor"),
         ("http://127.0.0.1:1", &["--query", "cpu"], "not of the form METRIC=PROMQL"),
         ("http://127.0.0.1:1", &["--step", "1500ms"], "not a whole number of seconds"),
         ("http://127.0.0.1:1", &["--trace", "week.csv"], "cannot be used with"),
@@ -522,7 +552,7 @@ fn a_real_one_gives_the_load_that_its_history_was_made_of() {
     let predict = |source: &[&str]| {
         let mut command = program();
         command.args(["predict", "web", "-n", "shop", "-f", STATE, "--hpa", CANDIDATE]);
-        run(command.args(["-o", "json", "--passes", "--ready-after", "20s"]).args(source)).answer()
+        run(command.args(["-o", "json", "--passes"]).args(JOINED).args(source)).answer()
     };
     let live = predict(&[
         "--prometheus",
@@ -537,7 +567,9 @@ fn a_real_one_gives_the_load_that_its_history_was_made_of() {
 
     // The same load by another tool and another query, as a table.
     let pods = r#"namespace="shop", pod=~"web-6d8f9c7b54-.*", container="web""#;
-    let cpu = format!("sum(rate(container_cpu_usage_seconds_total{{{pods}}}[1m]))");
+    let used = format!("container_cpu_usage_seconds_total{{{pods}}}");
+    let late = format!("(rate({used}[2m]) and present_over_time({used}[1m]))");
+    let cpu = format!("sum(rate({used}[1m]) or {late})");
     let cpu = real.query(&cpu, start, end, 30).expect("samples");
     let replicas = r#"kube_deployment_spec_replicas{namespace="shop", deployment="web"}"#;
     let replicas = real.query(replicas, start, end, 30).expect("samples");
@@ -639,13 +671,19 @@ fn the_check_of_a_recorded_run_is_as_computed_by_hand() {
         let passes = check["replicas"].as_array().expect("passes").len();
         let start = start.as_millisecond();
         for (pass, own) in played.iter().take(passes).enumerate() {
-            // A pass writes right after its time; half a period later the record has it, as far as it was
-            // sampled by then.
+            // A pass writes right after its time; half a period later the record has it, in the sample before or
+            // in the next one.
             let after = 15_000 * i64::try_from(pass).expect("a count") + 7500;
             let sampled = start + after / (step * 1000) * (step * 1000);
-            let found = replicas.iter().rfind(|(time, _)| time * 1000 <= sampled);
-            let Some((_, recorded)) = found else { continue };
-            let apart = (own.as_i64().expect("replicas") - i64::from(*recorded)).abs();
+            let end = backtest["load"]["end"].as_str().expect("a time").parse::<jiff::Timestamp>();
+            let end = end.expect("a time").as_millisecond();
+            let own = own.as_i64().expect("replicas");
+            let recorded = |at: i64| {
+                let found = replicas.iter().rfind(|(time, _)| time * 1000 <= at);
+                found.filter(|_| at <= end).map(|(_, recorded)| (own - i64::from(*recorded)).abs())
+            };
+            let around = [recorded(sampled), recorded(sampled + step * 1000)];
+            let Some(apart) = around.into_iter().flatten().min() else { continue };
             compared += 1;
             equal += u64::from(apart == 0);
             within_one += u64::from(apart <= 1);

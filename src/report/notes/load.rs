@@ -11,13 +11,20 @@ use crate::snapshot::load::{LoadNote, LoadPart};
 pub(in crate::report) fn text(note: &LoadNote) -> String {
     match note {
         LoadNote::Sampled { step, window, scrape } => {
-            let [step, window] = [*step, *window].map(seconds);
             let of = match scrape {
                 Some(scrape) => format!("twice the {} between two scrapes", seconds(*scrape)),
                 None => "because no scrapes were found to measure".to_owned(),
             };
-            format!("the load is sampled every {step}; CPU usage is the rate over {window}, {of}")
+            let sees = match step > window {
+                true => ", and sees only that part of each step",
+                false => "",
+            };
+            let [step, window] = [*step, *window].map(seconds);
+            format!(
+                "the load is sampled every {step}; CPU usage is the rate over {window}, {of}{sees}"
+            )
         }
+        LoadNote::SampledAsIs { step } => format!("the load is sampled every {}", seconds(*step)),
         LoadNote::Warning(text) => format!("Prometheus warns: {text}"),
         LoadNote::Begins(time) => format!("the history begins only at {}", SecondsTime(*time)),
         LoadNote::Ends(time) => format!("the history ends at {}", SecondsTime(*time)),
@@ -60,8 +67,8 @@ pub(in crate::report) fn text(note: &LoadNote) -> String {
             duration(took.0)
         ),
         LoadNote::Measured { pods, took } => format!(
-            "new pods had two samples of their usage after {} (the median of {pods}); --metrics-after \
-             replaces it",
+            "the containers of new pods started after {} (the median of {pods}), and metrics are assumed \
+             30s later; --metrics-after replaces that",
             duration(took.0)
         ),
         LoadNote::Throttled(share) => format!(

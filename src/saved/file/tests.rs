@@ -278,6 +278,7 @@ fn a_load_is_read_as_it_was_saved() {
         rows.into_iter().for_each(|row| cells.push(row));
         let query = LoadQuery { of: columns[0].clone(), query: source.clone() };
         let load = Load {
+            hpa: Some("shop/web".to_owned()),
             source,
             queries: vec![query],
             metrics_after: None,

@@ -145,10 +145,13 @@ impl Trace {
     ///
     /// A column, a time or a value is none.
     pub fn of(load: &Load) -> Result<Self, Error> {
-        let origin = &Origin { source: load.source.clone(), has_lines: !load.lines.is_empty() };
+        let origin = &Origin { source: load.source.clone(), has_lines: load.queries.is_empty() };
         let at = |line| Place { origin, line };
         let (titles, mut metrics) = titles(&load.columns, origin)?;
         let measured = load.ready_after.map(|after| after.0);
+        if [load.ready_after, load.metrics_after].iter().flatten().any(|it| it.0.is_negative()) {
+            return Err(at(1).bad("the time until new pods are ready is negative"));
+        }
         let mut record = Record { measured, ..Record::default() };
         let mut times: Vec<SignedDuration> = Vec::new();
         let mut is_absolute = false;

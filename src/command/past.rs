@@ -13,7 +13,7 @@ use crate::cluster::prometheus::{Progress, Prometheus};
 use crate::error::Error;
 use crate::past::{Origin, rewind, span};
 use crate::prometheus::grid::Grid;
-use crate::prometheus::history::{History, Samples};
+use crate::prometheus::history::{History, Samples, ValueHistory};
 use crate::prometheus::load::{Answered, warnings};
 use crate::prometheus::queries::{Purpose, Question, Wanted, title};
 use crate::snapshot::hpa::MetricSource;
@@ -112,7 +112,7 @@ async fn ask(
 fn values(
     input: &Input,
     answered: &[Answered],
-) -> Result<BTreeMap<usize, Vec<(Option<Box<str>>, Samples)>>, Error> {
+) -> Result<BTreeMap<usize, Vec<ValueHistory>>, Error> {
     let mut values = BTreeMap::new();
     for Answered { question, answer, .. } in answered {
         let Purpose::Metric(place) = question.purpose else { continue };
@@ -134,7 +134,7 @@ fn values(
             }
             let mut samples = Samples::default();
             samples.add(&own.points);
-            Ok((pod, samples))
+            Ok(ValueHistory { pod, samples })
         });
         values.insert(place, series.collect::<Result<_, _>>()?);
     }

@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{SECOND, asked, no_selector};
 use crate::apimachinery::quantity::{Amount, Quantity};
-use crate::apimachinery::selector::Labels;
+use crate::apimachinery::selector::{Labels, Selector};
 use crate::error::Error;
 pub(super) use crate::prometheus::history::Samples;
 use crate::prometheus::history::{self, ContainerHistory, History, PodHistory};
@@ -90,7 +90,7 @@ impl<'h> Moments<'h> {
         let pods = snapshot.pods.iter().map(|pod| &**pod);
         let models = template.into_iter().chain(pods);
         let model = models.clone().find(|pod| scale.selector.matches(&pod.labels)).cloned();
-        let example = scale.selector.parsed().map(|selector| selector.example());
+        let example = scale.selector.parsed().map(Selector::example);
         let labels = model.as_ref().map(|pod| pod.labels.clone()).or(example.ok());
         let labels = labels.filter(|labels| scale.selector.matches(labels)).ok_or_else(|| {
             let target = hpa.reference();
@@ -285,17 +285,19 @@ impl<'h> Moments<'h> {
             ..Pod::default()
         };
         pod.ready = ready(own, &pod, millis, is_later);
-        let names = |is_init: bool| {
-            own.containers.iter().filter(move |(_, it)| it.init.is_some() == is_init)
-        };
-        let container = |(name, it): (&Box<str>, &ContainerHistory)| Container {
-            name: name.clone(),
-            requests: self.requests(name, it, millis),
-            limits: Requests::default(),
-            restart_always: it.init == Some(true),
-        };
-        pod.containers = names(false).map(container).collect();
-        pod.init_containers = names(true).map(container).collect();
+        for (name, it) in &own.containers {
+            let container = Container {
+                name: name.clone(),
+                requests: self.requests(name, it, millis),
+                limits: Requests::default(),
+                restart_always: it.init == Some(true),
+            };
+            let list = match it.init {
+                None => &mut pod.containers,
+                Some(_) => &mut pod.init_containers,
+            };
+            list.push(container);
+        }
         if let Some(model) = &self.model {
             if own.containers.is_empty() {
                 pod.containers = model.containers.clone();
@@ -344,7 +346,7 @@ impl<'h> Moments<'h> {
             let value = gauge(samples, millis, AGE, view)?.value;
             milli(value).ok()
         };
-        let values = series.iter().filter_map(|(pod, samples)| Some((pod, value(samples)?)));
+        let values = series.iter().filter_map(|own| Some((&own.pod, value(&own.samples)?)));
         let values: Vec<(&Option<Box<str>>, i64)> = values.collect();
         if values.is_empty() {
             return missing(documents);
@@ -474,7 +476,7 @@ struct Measured {
 
 /// Picks a value from those that a metrics API may have had at a time, which are in order. `may_lack` is
 /// whether it may have had none yet.
-fn pick(candidates: Vec<Measured>, millis: i64, may_lack: bool, view: View) -> Option<Measured> {
+fn pick(candidates: &[Measured], millis: i64, may_lack: bool, view: View) -> Option<Measured> {
     let until = |own: &Measured| own.end.min(millis);
     let newest = candidates.iter().rev().find(|own| own.end <= millis);
     let shown = match view.measured {
@@ -509,7 +511,7 @@ fn rate(samples: &Samples, millis: i64, view: View) -> Option<Measured> {
             candidates.push(own);
         }
     }
-    pick(candidates, millis, !is_old, view)
+    pick(&candidates, millis, !is_old, view)
 }
 
 /// Returns the value of a gauge, no older than an age.
@@ -524,7 +526,7 @@ fn gauge(samples: &Samples, millis: i64, age: i64, view: View) -> Option<Measure
     });
     let measured = |(end, value)| Measured { value, end, window: WINDOW };
     let candidates: Vec<Measured> = held.into_iter().chain(recent).map(measured).collect();
-    pick(candidates, millis, older.is_none(), view)
+    pick(&candidates, millis, older.is_none(), view)
 }
 
 /// Returns what the resource metrics API said about a pod; nothing unless all of its containers were measured.

@@ -80,9 +80,8 @@ pub struct History {
     pub targets: BTreeMap<(String, String), Samples>,
     /// When the HPA was created, in seconds since 1970.
     pub created: Option<i64>,
-    /// The values of metrics that are not resources, by place in the spec; each with its pod, if it is of
-    /// one.
-    pub metrics: BTreeMap<usize, Vec<(Option<Box<str>>, Samples)>>,
+    /// The series of metrics that are not resources, by place in the spec.
+    pub metrics: BTreeMap<usize, Vec<ValueHistory>>,
     /// When kube-state-metrics was scraped, as far as it is known.
     pub scrapes: Samples,
     /// The time between two scrapes of the usage, in milliseconds, if there were any.
@@ -121,6 +120,15 @@ pub struct ContainerHistory {
     pub cpu: Samples,
     /// Bytes used.
     pub memory: Samples,
+}
+
+/// What was sampled of a metric that is not a resource.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ValueHistory {
+    /// The pod that it is of, for a metric of pods.
+    pub pod: Option<Box<str>>,
+    /// Its values.
+    pub samples: Samples,
 }
 
 impl History {

@@ -178,8 +178,10 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             listed(containers)
         ),
         Note::UsageUnknown { containers } => format!(
-            "no pod has run {} yet: the usage is unknown and left out, and only the requests count",
-            listed(containers)
+            "no pod has run {} yet: the usage is unknown and left out, so that only the requests count; \
+             --cpu {}=VALUE or --memory states it",
+            listed(containers),
+            containers.first().map_or("", |first| first)
         ),
         Note::ManifestRenamed { manifest, hpa } => {
             format!("the manifest of {manifest} is used for {hpa} and inherits its history")
@@ -206,7 +208,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         Note::BegunWithLoad { read } => {
             let read = SecondsTime(*read);
             format!(
-                "the HPA and the pods are those of {read}, taken for the state at the start of the \
+                "the HPA and the pods are those of {read}, used as the state at the start of the \
                  load, and the controller for one that has just started"
             )
         }

@@ -94,7 +94,10 @@ impl<'a> Saved<'a> {
         for Input { snapshot, .. } in inputs {
             let namespace = &*snapshot.hpa.namespace;
             if let Ok(own) = &snapshot.scale {
-                for used in snapshot.pods.iter().filter(|pod| own.selector.matches(&pod.labels)) {
+                let is_selected = |pod: &Pod| own.selector.matches(&pod.labels);
+                // If none is selected, the others show what the selector should match.
+                let selects_none = !snapshot.pods.iter().any(|pod| is_selected(pod));
+                for used in snapshot.pods.iter().filter(|pod| selects_none || is_selected(pod)) {
                     match seen.entry((namespace, &*used.name)) {
                         Entry::Vacant(place) => saved.pods.push((namespace, place.insert(used))),
                         Entry::Occupied(place) if *place.get() == used => {}

@@ -97,6 +97,19 @@ fn each_thread_is_answered() {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
+/// What a saved state says is found, evidence included, is found when it is read again.
+#[test]
+fn saving_a_state_changes_no_finding() {
+    for (path, case) in &cases() {
+        let Ok(pass) = case.pass() else { continue };
+        let text = saved::save::to_json(&[&pass.input], &[]).expect("a saved state");
+        let options = Options { name: case.hpa.clone(), ..Options::default() };
+        let again = saved::read(&text, &options, Timestamp::UNIX_EPOCH);
+        let again = again.unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        assert_eq!(found(&again), found(&pass.input), "{}", path.display());
+    }
+}
+
 #[test]
 fn half_of_the_screens_fit_24_lines() {
     let layout = Layout { width: Some(80), ..Layout::default() };

@@ -88,7 +88,7 @@ fn charts_are_taken_as_they_are_rendered() {
              init container migrate: requests cpu 1 (was none)
              sidecar proxy: requests cpu 50m (was none)
              finding held-by-window
-             note sidecar.yaml: no pod has run proxy yet: the usage is unknown and left out, and only the requests count
+             note sidecar.yaml: no pod has run proxy yet: the usage is unknown and left out, so that only the requests count; --cpu proxy=VALUE or --memory states it
              stays at 4",
         ),
         (

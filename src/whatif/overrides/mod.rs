@@ -167,6 +167,7 @@ impl Assumptions {
             overrides.push(values.set_of_pod(snapshot, pod, assigned, &chosen)?);
         }
         values.check_whole(snapshot)?;
+        template::drop_known(snapshot, notes);
         if input.snapshot.hpa.spec != was.hpa.spec {
             input.observed = Some(was.hpa.clone());
         }

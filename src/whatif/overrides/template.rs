@@ -156,6 +156,20 @@ pub(super) fn apply(
     Ok(())
 }
 
+/// Drops from the notes which containers have no usage those whose usage is stated.
+pub(super) fn drop_known(snapshot: &Snapshot, notes: &mut Vec<Note>) {
+    let is_measured = |container: &String| {
+        let mut measured = snapshot.pod_metrics.iter().flat_map(|item| &item.containers);
+        measured.any(|own| *own.name == **container)
+    };
+    notes.retain_mut(|note| {
+        let Note::OfManifest { note, .. } = note else { return true };
+        let Note::UsageUnknown { containers } = &mut **note else { return true };
+        containers.retain(|container| !is_measured(container));
+        !containers.is_empty()
+    });
+}
+
 /// Changes the pods that a selector matches, and takes the usage of containers that go with them. Whether
 /// there is anything to change.
 fn make(changes: &[Change], selector: &Selector, snapshot: &mut Snapshot) -> bool {

@@ -181,7 +181,7 @@ FIRST PARTED
   Assuming a controller that has just started (-o wide for more).
 
 NOTES
-  the HPA and the pods are those of 2026-11-21T06:00:00Z, taken for the state at
+  the HPA and the pods are those of 2026-11-21T06:00:00Z, used as the state at
   the start of the load, and the controller for one that has just started
 "#);
 }
@@ -255,7 +255,7 @@ FIRST PARTED
   Assuming a controller that has just started (-o wide for more).
 
 NOTES
-  the HPA and the pods are those of 2026-11-21T06:00:00Z, taken for the state at
+  the HPA and the pods are those of 2026-11-21T06:00:00Z, used as the state at
   the start of the load, and the controller for one that has just started
 "#);
 }
@@ -312,7 +312,7 @@ ends at                           -             4
   Assuming a controller that has just started (-o wide for more).
 
 NOTES
-  the HPA and the pods are those of 2026-11-21T06:00:00Z, taken for the state at
+  the HPA and the pods are those of 2026-11-21T06:00:00Z, used as the state at
   the start of the load, and the controller for one that has just started
 "#);
 }

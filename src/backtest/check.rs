@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use crate::whatif::timeline::{Point, Record, Timeline, Totals};
 
-/// The record beside the replay.
+/// The record compared with the replay.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
     /// How many passes were compared.
@@ -18,13 +18,13 @@ pub struct Check {
     /// How many were left out: after a mark, or without a record.
     pub left_out: usize,
     /// The replica-hours of the replay over the passes that were compared, as a multiple of those
-    /// recorded; none where there are none.
+    /// recorded, if there were any.
     pub replica_hours: Option<f64>,
     /// What was recorded.
     pub recorded: Recorded,
 }
 
-/// What the record comes to; what it does not tell is none.
+/// The totals of the record; `None` for what it does not contain.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recorded {
     /// The replicas at each pass of the load, where they are known.

@@ -51,7 +51,7 @@ pub struct Backtest {
 /// The run of one spec.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// What it is called: `replay`, or what stands for the candidate.
+    /// What it is called: `replay`, or the name of the candidate.
     pub name: String,
     /// The pass at the beginning, with what was assumed of it.
     pub input: Input,
@@ -61,7 +61,7 @@ pub struct Run {
     pub timeline: Timeline,
 }
 
-/// The run of a candidate, beside the replay.
+/// The run of a candidate, compared with the replay.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     /// The run.
@@ -197,7 +197,7 @@ impl Plan {
     }
 
     /// Plays the HPA as it is and each candidate, and compares them. None where the scale cannot be
-    /// read. `assumptions` are those beside the spec.
+    /// read. `assumptions` are those that do not concern the spec.
     ///
     /// # Errors
     ///

@@ -79,7 +79,7 @@ impl Axis {
     ///
     /// # Errors
     ///
-    /// It has another form, or the range is none.
+    /// It has another form, or the range is invalid.
     pub fn read(text: &str) -> Result<Self, Error> {
         let bad = |why: &str| Error::usage(format!("--vary {text}: {why}")).hint(FORM);
         let (path, range) =
@@ -176,7 +176,7 @@ impl Search {
     ///
     /// # Errors
     ///
-    /// A range is none, a field is there twice, or there are too many combinations.
+    /// A range is invalid, a field appears twice, or there are too many combinations.
     pub fn new(
         vary: &[String],
         typed: &Overrides,
@@ -322,7 +322,7 @@ impl Search {
 }
 
 impl Found {
-    /// Whether some setting meets what is expected, as far as they were tried.
+    /// Whether one of the settings that were tried meets what is expected.
     pub fn meets(&self) -> Truth {
         let best = self.tried.iter().map(|own| own.meets).max().unwrap_or(Truth::False);
         // One that was not tried may.

@@ -1,6 +1,6 @@
 //! What is refused before KEDA makes an HPA of a ScaledObject: by the API server, for the schema of the
 //! CustomResourceDefinition, and by KEDA's admission webhook. A formula is not compiled here, and the
-//! requests of the pods and other objects of the namespace are not looked at.
+//! requests of the pods and other objects of the namespace are not checked.
 
 use std::collections::BTreeSet;
 

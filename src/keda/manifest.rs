@@ -10,7 +10,7 @@ use crate::apimachinery::json::{DecodeError, list, null_as_default, unique_map};
 use crate::apiserver::convert::{BEHAVIOR, Shape, UnknownField, unknown_of};
 use crate::snapshot::hpa::Behavior;
 
-/// The parts of a ScaledObject that its HPA is made of, besides its metadata.
+/// The parts of a ScaledObject that its HPA is made of, in addition to its metadata.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Manifest {

@@ -41,7 +41,8 @@ impl<'t> Metadata<'t> {
         Self { index, values, is_authenticated, namespace }
     }
 
-    /// The trimmed value of a field, or of the first of several names (`one;other`); an empty one is none.
+    /// The trimmed value of a field, or of the first of several names (`one;other`); an empty one counts as
+    /// absent.
     pub(super) fn get(&self, names: &str) -> Option<&'t str> {
         let values = names.split(';').filter_map(|name| self.values.get(name)?.as_str());
         values.map(str::trim).find(|value| !value.is_empty())

@@ -44,7 +44,7 @@ pub struct KedaHpa {
     pub open: Vec<OpenMetric>,
     /// Fields of the manifest that a ScaledObject does not have.
     pub unknown: Vec<UnknownField>,
-    /// What the HPA has from annotations, and what KEDA does beside it.
+    /// What the HPA has from annotations, and what KEDA does in addition to it.
     pub notes: Vec<Note>,
 }
 
@@ -129,7 +129,7 @@ fn hpa_name(name: &str, spec: &Spec) -> String {
     }
 }
 
-/// The name of the HPA of a ScaledObject and what it scales, as far as they can be read.
+/// The name of the HPA of a ScaledObject and what it scales, if they can be read.
 pub fn identity(json: &str) -> (String, Option<CrossVersionObjectReference>) {
     let name = decode(json).map_or_else(|_| String::new(), |it: ScaledObject| it.metadata.name);
     let spec = decode(json).ok().and_then(|it: Manifest| it.spec).unwrap_or_default();
@@ -290,7 +290,7 @@ fn behavior(object: &ScaledObject, spec: &Spec, notes: &mut Vec<KedaNote>) -> Op
     behavior
 }
 
-/// What KEDA does beside the HPA: its scale loop (`pkg/scaling/executor/scale_scaledobjects.go`), its
+/// What KEDA does in addition to the HPA: its scale loop (`pkg/scaling/executor/scale_scaledobjects.go`), its
 /// metrics server (`pkg/fallback/fallback.go`), and its cache.
 fn outside(spec: &Spec, notes: &mut Vec<KedaNote>) {
     let resources_only = spec.triggers.iter().all(manifest::Trigger::is_resource);

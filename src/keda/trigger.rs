@@ -229,7 +229,7 @@ impl Target {
         if stated.is_none() {
             metadata.is_elsewhere(field, default.is_some())?;
         }
-        // A default that cannot be a target stands for none.
+        // A default that cannot be a target means that there is none.
         let may_lack = uses_modifiers && default.is_some();
         let text = match (stated, default) {
             (Some(text), _) => text,

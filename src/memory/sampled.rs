@@ -11,7 +11,7 @@ use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
 use crate::snapshot::past::{Past, PastPass};
 
-/// Passes are a sync period apart, but for delays that add up over a window.
+/// Passes are a sync period apart, except for delays that add up over a window.
 const DRIFT: SignedDuration = SignedDuration::from_secs(2);
 
 /// Returns when the first pass over an HPA may have been.

@@ -307,7 +307,7 @@ impl<'a> Compared<'a> {
         shared.chain(own).collect()
     }
 
-    /// What is assumed of a candidate alone, besides where it is from.
+    /// What is assumed of a candidate alone, in addition to its origin.
     fn own(&self, candidate: &'a Candidate) -> impl Iterator<Item = &'a Override> {
         let shared = &self.backtest.replay.overrides;
         let is_shared = |own: &Override| {
@@ -644,7 +644,7 @@ impl<'a> Compared<'a> {
         parted.collect()
     }
 
-    /// The candidates whose lines fit into a chart beside the replay and the record.
+    /// The candidates whose lines fit into a chart with the replay and the record.
     fn drawn(&self) -> usize {
         MOST_SERIES - 1 - usize::from(self.backtest.check.is_some())
     }
@@ -741,7 +741,7 @@ fn ends_at(run: &Run) -> String {
     }
 }
 
-/// A text of any length, as far as it fits beside others.
+/// A text of any length, cut to fit next to others.
 fn at_a_glance(text: &str) -> String {
     const MOST: usize = 40;
     match text.char_indices().nth(MOST) {

@@ -1,4 +1,4 @@
-//! The settings that a search found: those that no other beats, beside the HPA as it is, as a table, a chart
+//! The settings that a search found: those that no other beats, compared with the HPA as it is, as a table, a chart
 //! and data.
 
 use jiff::SignedDuration;
@@ -14,7 +14,7 @@ use crate::backtest::{Found, Tried};
 use crate::whatif::expect::Truth;
 use crate::whatif::timeline::Totals;
 
-/// What a search found, beside the replay.
+/// What a search found, compared with the replay.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Searched<'a> {
     found: &'a Found,
@@ -98,7 +98,7 @@ impl<'a> Searched<'a> {
             .collect()
     }
 
-    /// The last parts of the paths, as far as they tell the fields apart; with the unit that a part names.
+    /// The last parts of the paths that tell the fields apart; with the unit that a part names.
     fn titles(&self) -> Vec<(String, &'static str)> {
         let fields = &self.found.fields;
         let short = |path: &str| path.rsplit('.').next().unwrap_or(path).to_owned();

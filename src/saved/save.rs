@@ -1,5 +1,5 @@
 //! Writes a snapshot in the saved format: exactly what a pass uses, in the types
-//! that it is read with. Reading it back gives the same snapshot as far as the pass is concerned.
+//! that it is read with. Reading it back gives a snapshot that leads to the same pass.
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;

@@ -170,7 +170,7 @@ impl MetricAnswer {
         matches!(self, Self::Unread(_))
     }
 
-    /// Returns when its values were measured, as far as they state it.
+    /// Returns when its values were measured, if they state it.
     pub(crate) fn times(&self) -> Vec<Timestamp> {
         match self {
             Self::Pods(values) => values.iter().map(|value| value.timestamp).collect(),

@@ -1,6 +1,6 @@
 //! Expectations of a pass and of the run that begins with it, and what follows from them for an exit
 //! code. Logic is three-valued: what is unknown neither passes nor fails, and what is known only within
-//! bounds is known as far as all of the range agrees.
+//! bounds is known if all of the range agrees.
 
 mod exact;
 mod facts;
@@ -291,7 +291,7 @@ impl Expectation {
         self.with_reasons(values.collect::<Vec<_>>().join(", "))
     }
 
-    /// The same beside the expression, where the only number needs no name if it is compared as it is:
+    /// The same next to the expression, where the only number needs no name if it is compared as it is:
     /// `4`.
     pub fn in_short(&self) -> String {
         match &self.values[..] {
@@ -433,7 +433,7 @@ impl Gate {
         *self == Self::default()
     }
 
-    /// Whether there are expectations to report on; a change that is asked for is none.
+    /// Whether there are expectations to report on; a change that is asked for does not count.
     pub fn has_expectations(&self) -> bool {
         !self.expected.is_empty()
     }

@@ -54,9 +54,9 @@ pub enum Found {
 pub struct Changes {
     /// What the values count.
     pub unit: Unit,
-    /// The value in this pass; none where there is none.
+    /// The value in this pass, if it has one.
     pub now: Option<i64>,
-    /// The highest value that was looked at; none changes anything beyond that is not near the ends
+    /// The highest value that was tried; none changes anything beyond that is not near the ends
     /// of all numbers.
     pub up_to: i64,
     /// The values that the metric itself takes for on target; none where no value is.
@@ -71,7 +71,7 @@ pub struct Changes {
     pub max: Reached,
     /// The pass at the value 0.
     pub lowest: End,
-    /// The pass at the highest value that was looked at.
+    /// The pass at the highest value that was tried.
     pub highest: End,
     /// Replicas over values, where they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -253,7 +253,7 @@ pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
 pub struct Borders {
     /// How the values are counted.
     pub scale: Scale,
-    /// The value in this pass; none where there is none.
+    /// The value in this pass, if it has one.
     pub now: Option<i64>,
     /// The values that the metric itself takes for on target.
     pub tolerance: Option<Span>,

@@ -45,7 +45,7 @@ impl Kind {
     }
 }
 
-/// A number without an exponent, of which so many digits are behind the point.
+/// A number without an exponent, with the number of digits after the point.
 fn decimal(number: i64, places: u32) -> String {
     let one = 10_i64.pow(places);
     let text = format!("{}.{:0width$}", number / one, number % one, width = places as usize);

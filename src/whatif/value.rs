@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use crate::apimachinery::quantity::{Amount, Quantity};
 
-/// A value that stands in the place of an observed one.
+/// A value that replaces an observed one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
     /// A share of what each pod requests.
@@ -32,7 +32,7 @@ pub struct Ratio {
 pub const FORMS: &str = "a percentage of the request (80%), an amount (250m, 1.5, 512Mi), a \
                          change to the observed value (+20%, -10%, x2), or missing";
 
-/// The text is none of the forms.
+/// The text has none of the forms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
     /// It is no value at all.
@@ -91,7 +91,7 @@ impl Ratio {
         Self { numerator: percent, denominator: 100 }
     }
 
-    /// Digits with a point among them, of which so many more are behind it.
+    /// Digits with a point among them, with the number of digits after it.
     fn parse(text: &str, places: usize) -> Result<Self, ValueError> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let fraction = fraction.trim_end_matches('0');

@@ -1,4 +1,4 @@
-//! Why the API server would reject the pod template of a workload, as far as a pass depends on it: the names
+//! Why the API server would reject the pod template of a workload, for what a pass depends on: the names
 //! of containers, and their requests and limits. Follows `ValidatePodTemplateSpec` and
 //! `ValidateResourceRequirements`.
 

@@ -131,7 +131,7 @@ impl std::fmt::Display for Fact {
     }
 }
 
-/// Up to one pass in so many may lack an answer where the replicas of a run are to be known.
+/// The replicas of a run are known if at most one pass in this many lacks an answer.
 const MOST_UNANSWERED: usize = 10;
 
 /// What a run comes to, and what of it is not certain.
@@ -465,7 +465,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// What the decision says, unless it could be otherwise: where metrics were refused, and where
+    /// What the decision says, unless it could be different: where metrics were refused, and where
     /// the scale cannot be written and it is open whether the pass tries.
     fn unless_open(&self, of: impl Fn(&Decision) -> Fact) -> Fact {
         if let Some(unread) = self.unread() {

@@ -372,7 +372,7 @@ pub struct SyntaxError {
 }
 
 impl Expression {
-    /// Reads an expression. The names of metrics are not looked at.
+    /// Reads an expression. The names of metrics are not checked.
     pub fn parse(text: &str) -> Result<Self, SyntaxError> {
         let mut parser = Parser { text, at: 0, depth: 0, fields: Vec::new() };
         let root = parser.any()?;
@@ -389,7 +389,7 @@ impl Expression {
         self.fields.iter().any(|(_, field)| field.is_of_run())
     }
 
-    /// Refuses fields of a run, where there is none.
+    /// Refuses fields of a run if there is no run.
     pub fn check_without_run(&self) -> Result<(), SyntaxError> {
         match self.fields.iter().find(|(_, field)| field.is_of_run()) {
             Some((at, field)) => {

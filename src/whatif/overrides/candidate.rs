@@ -1,5 +1,5 @@
-//! The manifests of a candidate, as `helm template` and `kustomize build` print them: which of them stands
-//! for the HPA, which for its target, and what is left over. A ScaledObject stands for the HPA that KEDA
+//! The manifests of a candidate, as `helm template` and `kustomize build` print them: which of them is
+//! the HPA, which is its target, and what is left over. A ScaledObject counts as the HPA that KEDA
 //! makes of it.
 
 use crate::apiserver::convert::{HpaObject, HpaVersion, UnknownField, hpa_with_unknown_fields};
@@ -15,7 +15,7 @@ use crate::snapshot::input::Options;
 use crate::snapshot::note::Note;
 use crate::snapshot::surroundings::{ScaledObject, Workload};
 
-/// Manifests that stand for the HPA, or for its target.
+/// Manifests of the HPA, or of its target.
 #[derive(Debug, Clone)]
 pub struct Candidate {
     /// What they are called: a file, a directory, or standard input.
@@ -24,7 +24,7 @@ pub struct Candidate {
     workloads: Vec<Workload>,
     /// All else, in words.
     others: Vec<String>,
-    /// The metrics that were looked up beside those of the running HPA: those that this candidate may
+    /// The metrics that were looked up in addition to those of the running HPA: those that this candidate may
     /// have, and those of other candidates.
     pub(super) asked: Vec<MetricSpec>,
 }
@@ -61,7 +61,7 @@ pub(super) struct Chosen<'c> {
 }
 
 impl Candidate {
-    /// Takes what can stand for an HPA or its target from objects that were read.
+    /// Takes what can be an HPA or its target from objects that were read.
     ///
     /// # Errors
     ///
@@ -129,14 +129,14 @@ impl Candidate {
         &self.origin
     }
 
-    /// The file of the manifest that stands for an HPA, and the line at which its document begins; none on
+    /// The file of the manifest of an HPA, and the line at which its document begins; none on
     /// standard input, or where only its target's is there.
     pub fn place(&self, hpa: &Hpa) -> Option<(&str, usize)> {
         let Manifest { origin, line, .. } = self.choose(hpa).ok()?.hpa?;
         (self.origin != "standard input").then_some((origin, *line))
     }
 
-    /// What stands for an HPA and its target.
+    /// The manifests of an HPA and its target.
     ///
     /// # Errors
     ///
@@ -293,7 +293,7 @@ impl Manifest {
         }
     }
 
-    /// The spec in the place of the running one, with the metrics that are named as there, and what is to be
+    /// The spec that replaces the running one, with the metrics that are named as there, and what is to be
     /// said of those.
     ///
     /// # Errors
@@ -364,7 +364,7 @@ fn ignored(unknown: &[UnknownField], origin: &str, validate: Validate) -> Result
     }
 }
 
-/// Makes sure that a spec is about the target that was looked at.
+/// Makes sure that a spec scales the target that was observed.
 pub(super) fn same_target(before: &HpaSpec, after: &HpaSpec, origin: &str) -> Result<(), Error> {
     let (own, other) = (&before.scale_target_ref, &after.scale_target_ref);
     if is_same(own, other) {

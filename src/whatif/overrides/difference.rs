@@ -24,7 +24,7 @@ pub(super) struct Difference {
 /// What is said of a field or a metric that one of two specs does not have.
 const NONE: &str = "none";
 
-/// The fields of a spec in the order in which they are told.
+/// The fields of a spec in the order in which they are reported.
 const ORDER: [&str; 5] = ["scaleTargetRef", "minReplicas", "maxReplicas", "metrics", "behavior"];
 
 /// The fields in which a spec differs from the running one.

@@ -1,5 +1,5 @@
-//! Puts what is assumed in the place of what was observed. A snapshot goes in, that of a cluster
-//! which is otherwise comes out; what follows from it is the engine's business. First the HPA
+//! Replaces what was observed with what is assumed. A snapshot goes in, and that of a different
+//! cluster comes out; what follows from it is the engine's business. First the HPA
 //! changes, then what the pods request, then the pods, then what the metrics say of them.
 
 mod candidate;
@@ -41,7 +41,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::input::Input;
 use values::Values;
 
-/// One thing that is taken for otherwise.
+/// One thing that is assumed to be different.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Override {
     /// What it is about.

@@ -50,7 +50,7 @@ impl Replicas {
         }
     }
 
-    /// The count, where there were so many before.
+    /// The new count, and the count before.
     fn after(self, before: i32) -> Result<i32, Error> {
         let (count, typed) = match self {
             Self::To(count) => (Some(count), count.to_string()),

@@ -221,7 +221,7 @@ fn set_usage(
             continue;
         };
         before += i128::from(*milli);
-        // Where nothing is used, the first container stands for all.
+        // If nothing is used, the first container represents all.
         let part = match observed {
             ..=0 => changed,
             _ => {

@@ -211,7 +211,7 @@ impl SpecChanges {
     }
 }
 
-/// Puts a candidate in the place of the HPA, next to those of its manifests that scale the same target;
+/// Replaces the HPA with a candidate, and adds those of its manifests that scale the same target;
 /// with the fields that differ.
 fn replace(
     candidate: &Candidate,

@@ -44,7 +44,7 @@ impl Assumptions {
         self.spec.candidate = Some(candidate);
     }
 
-    /// What stands for the HPA, if something does.
+    /// What replaces the HPA, if anything does.
     pub fn candidate(&self) -> Option<&Candidate> {
         self.spec.candidate.as_ref()
     }

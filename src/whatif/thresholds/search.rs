@@ -27,7 +27,7 @@ pub(super) struct Search<'s> {
     max: i32,
     /// The pods whose values make up the metric.
     counted: i64,
-    /// The highest value looked at.
+    /// The highest value tried.
     end: i64,
     /// What was seen, by value.
     seen: BTreeMap<i64, Probe>,
@@ -38,7 +38,7 @@ pub(super) struct Search<'s> {
 pub(super) struct Probe {
     /// Of every metric, for several may be read from what this one is.
     classes: Vec<Class>,
-    /// Whether the metric is taken for on target, also with what is assumed of pods without a value.
+    /// Whether the metric counts as on target, also with what is assumed of pods without a value.
     pub(super) tolerated: bool,
     pub(super) proposal: Option<i32>,
     pub(super) replicas: i32,
@@ -81,7 +81,7 @@ struct Key {
 /// So many steps of a curve are searched for; of more counts, only some.
 const STEPS: i32 = 1000;
 
-/// Of many pods fewer, for each pass looks at all of them: so many pods in all steps, though not fewer
+/// Of many pods fewer, for each pass goes through all of them: this many pods in all steps, though not fewer
 /// steps than can be told apart in a chart.
 const LOOKS: usize = 200_000;
 const FEWEST: i32 = 100;
@@ -132,7 +132,7 @@ impl<'s> Search<'s> {
     }
 
     /// Looks at nothing, at the target, which is probably where it returns, and as far up as the metric
-    /// asks for no more than so many replicas.
+    /// asks for no more than this many replicas.
     fn begin(&mut self, most: i32, now: Option<i64>) -> Result<i64, String> {
         let guess = self.target();
         let nothing = self.look(0)?;
@@ -157,7 +157,7 @@ impl<'s> Search<'s> {
         [1.0 - tolerance, 1.0 + tolerance].map(|share| (target as f64 * share) as i64)
     }
 
-    /// Replicas over values, as far as the metric asks for something new.
+    /// Replicas over values, at each value where the metric asks for a new number.
     pub(super) fn curve(&mut self, now: Option<i64>) -> Result<Curve, String> {
         let guess = self.target();
         let beyond = self.lowest(&|seen| seen.proposal.is_some_and(|it| it > self.max));
@@ -203,7 +203,7 @@ impl<'s> Search<'s> {
         self.end
     }
 
-    /// The values that are taken for on target.
+    /// The values that count as on target.
     pub(super) fn tolerance(&self) -> Option<Span> {
         let from = self.lowest(&|seen| seen.tolerated)?;
         let to = self.highest(&|seen| seen.tolerated)?;
@@ -322,7 +322,7 @@ impl<'s> Search<'s> {
         value.try_into().unwrap_or(i64::MAX)
     }
 
-    /// Looks for a value at which the metric asks for more than so many replicas, or for more than any.
+    /// Looks for a value at which the metric asks for more than this many replicas, or for more than any.
     fn find_end(&mut self, guess: i64, enough: i32) -> Result<(), String> {
         let most = guess.saturating_mul(i64::from(self.max).saturating_add(2)).saturating_mul(2);
         let most = most.min(self.dial.end()).max(0);
@@ -348,7 +348,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Looks at values and at those beside them.
+    /// Tries values and their neighbours.
     fn ask_at(&mut self, places: &[i64]) -> Result<(), String> {
         for place in places {
             for value in [place.saturating_sub(1), *place, place.saturating_add(1)] {

@@ -106,7 +106,7 @@ impl<'p> Course<'p> {
         self.is_settled
     }
 
-    /// Between which counts it goes to and fro under the present load, if it does.
+    /// The counts between which it oscillates under the present load, if it does.
     pub fn swing(&self) -> Option<(i32, i32)> {
         if self.is_settled { None } else { swing(&self.changes) }
     }

@@ -70,7 +70,7 @@ impl Load {
         let (mut sum, mut given) = (0, 0);
         for part in &mut own {
             sum += **part;
-            // Where nothing is used, the first container stands for all.
+            // If nothing is used, the first container represents all.
             let until = if before > 0 { total * sum / before } else { total };
             **part = until - given;
             given = until;
@@ -108,7 +108,7 @@ impl Load {
 }
 
 /// What all pods use together: those that share the load and are not measured are taken to use as
-/// much as the average of those that are. None where there is none to tell.
+/// much as the average of those that are. `None` if there is none to judge by.
 pub(super) fn together<'v>(
     values: impl Iterator<Item = (&'v str, i64)>,
     workload: &Workload,

@@ -81,11 +81,11 @@ pub struct Timeline {
     pub passes: Vec<Point>,
     /// Those that changed the replicas.
     pub changes: Vec<Change>,
-    /// What they come to, as far as the load goes.
+    /// Their totals while the load lasts.
     pub totals: Totals,
     /// Whether nothing is left that could change the replicas while the load stays as it is at the end.
     pub is_settled: bool,
-    /// Between which counts it goes to and fro at the end, where it does.
+    /// The counts between which it oscillates at the end, if it does.
     pub swing: Option<(i32, i32)>,
     /// What came of a rollout, if one began.
     pub rolled: Option<Rolled>,
@@ -191,7 +191,7 @@ pub enum Tolerated {
 /// What makes something else of a proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limited {
-    /// The replicas were outside of the bounds: the metrics are not looked at.
+    /// The replicas were outside of the bounds: the metrics are ignored.
     OutOfBounds,
     /// Stabilization, with the recommendation that was remembered.
     Stabilized(Option<Recommendation>),
@@ -301,7 +301,7 @@ impl Timeline {
     }
 }
 
-/// The counts between which changes go to and fro: one of them comes twice.
+/// The counts between which changes oscillate: one of them appears twice.
 fn swing(changes: &[(i32, i32)]) -> Option<(i32, i32)> {
     let last = changes.last()?;
     let first = changes.iter().position(|change| change == last)?;

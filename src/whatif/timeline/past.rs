@@ -1,5 +1,5 @@
 //! A load of another time, mostly of the past: the observed state is used as the state at its start. What
-//! the cluster was like then is known only as far as the trace says.
+//! the cluster was like then is known only from the trace.
 
 use jiff::Timestamp;
 

@@ -232,7 +232,7 @@ impl Workload {
         changed
     }
 
-    /// Gives the target so many replicas, as its own controller would at once.
+    /// Gives the target this many replicas, as its own controller would at once.
     ///
     /// # Errors
     ///
@@ -432,7 +432,7 @@ impl Measured {
     }
 }
 
-/// Makes sure that so many pods of so many replicas can be played.
+/// Makes sure that this many pods of this many replicas can be played.
 fn check_count(pods: usize, replicas: i32) -> Result<(), Error> {
     if pods <= MAX_PODS {
         return Ok(());

@@ -1,5 +1,5 @@
 //! What a cluster did while a load was recorded: the replicas, the pods that counted, and what changed
-//! beside the load. A run is checked against it; it decides nothing.
+//! in addition to the load. A run is checked against it; it decides nothing.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -19,7 +19,7 @@ pub struct Record {
     pub(super) step: Option<SignedDuration>,
 }
 
-/// Something that changed beside the load.
+/// Something other than the load that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mark {
     /// When.
@@ -61,7 +61,7 @@ impl Record {
         Some([before, next.and_then(|sample| sample.value).unwrap_or(before)])
     }
 
-    /// When something changed besides the load, after the first pass.
+    /// When something other than the load changed, after the first pass.
     pub fn marks(&self) -> impl Iterator<Item = SignedDuration> {
         self.marks.iter().map(|(time, _)| *time)
     }

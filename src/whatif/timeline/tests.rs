@@ -564,7 +564,7 @@ struct Seen {
     new: Vec<String>,
 }
 
-/// Plays a rollout of pods that request 200m in the place of 100m, with a pass every second.
+/// Plays a rollout of pods that request 200m instead of 100m, with a pass every second.
 fn roll(
     world: &World,
     span: &str,

@@ -11,13 +11,13 @@ use crate::snapshot::hpa::HpaSpec;
 /// A rescale against the one before it counts as a reversal within this time.
 const REVERSAL: SignedDuration = SignedDuration::from_mins(10);
 
-/// What the passes of a run come to, as far as the load goes. Each pass stands for a sync period.
+/// The totals of the passes of a run while the load lasts. Each pass counts for a sync period.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Totals {
     start: Timestamp,
     /// The sync period.
     pub period: SignedDuration,
-    /// Those beyond so many passes only show where it ends.
+    /// Passes beyond this number only show where it ends.
     limit: usize,
     max: i32,
     /// The place of the next pass.
@@ -151,7 +151,7 @@ impl Totals {
         }
     }
 
-    /// The totals of passes from a time on, of which so many are under the load.
+    /// The totals of passes from a time on, and how many of them are under the load.
     pub(crate) fn new(
         start: Timestamp,
         period: SignedDuration,

@@ -134,7 +134,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// It is no such table, or a time or value of it is none; the error names line and column.
+    /// It is not such a table, or one of its times or values is invalid; the error names line and column.
     pub fn read(bytes: &[u8], origin: &str) -> Result<Self, Error> {
         Self::of(&read_csv(bytes, origin)?)
     }
@@ -143,7 +143,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// A column, a time or a value is none.
+    /// A column, a time or a value is invalid.
     pub fn of(load: &Load) -> Result<Self, Error> {
         let origin = &Origin { source: load.source.clone(), has_lines: load.queries.is_empty() };
         let at = |line| Place { origin, line };
@@ -231,7 +231,7 @@ impl Trace {
         self.record.clone().after(|time| self.after(time, start))
     }
 
-    /// What is known of it as a whole, for a first pass at `start` and as far as it is played.
+    /// What is known of it as a whole, for a first pass at `start` and for the part that is played.
     pub fn facts(&self, start: Timestamp, played: SignedDuration) -> LoadFacts {
         let marks = self
             .record
@@ -334,7 +334,7 @@ impl Trace {
     ///
     /// # Errors
     ///
-    /// There is none for one of them.
+    /// One of them has no column.
     pub(super) fn check_complete(
         &self,
         snapshot: &Snapshot,
@@ -558,7 +558,7 @@ fn read_time(text: &str) -> Result<(SignedDuration, bool), String> {
     }
 }
 
-/// The least number that is taken for seconds since 1970: a time in 2001.
+/// The smallest number that is read as seconds since 1970: a time in 2001.
 const EPOCH: SignedDuration = SignedDuration::from_secs(1_000_000_000);
 
 fn is_number(text: &str) -> bool {

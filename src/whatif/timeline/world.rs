@@ -172,7 +172,7 @@ impl World {
         self.snapshot.pods.iter().filter(|pod| is_ready(pod)).count()
     }
 
-    /// Gives the target so many replicas.
+    /// Gives the target this many replicas.
     pub(super) fn scale_to(&mut self, count: i32) -> Result<(), Error> {
         self.is_stale |= self.workload.scale_to(&mut self.snapshot, count)?;
         self.is_stale |= self.workload.roll(&mut self.snapshot);

@@ -173,7 +173,7 @@ impl Default for Strategy {
     }
 }
 
-/// The limits of a rolling update of so many replicas (`MaxSurge`, `MaxUnavailable`, `ResolveFenceposts`).
+/// The limits of a rolling update of this many replicas (`MaxSurge`, `MaxUnavailable`, `ResolveFenceposts`).
 fn limits(max_surge: Limit, max_unavailable: Limit, replicas: usize) -> (usize, usize) {
     let (surge, unavailable) = (max_surge.of(replicas, true), max_unavailable.of(replicas, false));
     // Otherwise nothing could go on.
@@ -286,7 +286,7 @@ impl Workload {
         self.lives.iter_mut().for_each(|life| life.is_outdated = true);
     }
 
-    /// Goes on with a rollout as far as it gets now; whether that changed any pods.
+    /// Continues a rollout as far as it can go now; returns whether that changed any pods.
     pub(in super::super) fn roll(&mut self, snapshot: &mut Snapshot) -> bool {
         if !self.is_rolling() {
             return false;

@@ -500,7 +500,8 @@ mod tests {
 
     fn load(hpa: &Hpa, count: i64, answers: &[(Purpose, &[&[f64]])]) -> Result<Load, String> {
         let all = answers.iter().map(|(purpose, values)| {
-            let is_slow = matches!(purpose, Purpose::Requests(_) | Purpose::Started);
+            let is_slow =
+                matches!(purpose, Purpose::Requests(_) | Purpose::Started | Purpose::Measured);
             let grid = if is_slow { grid(count).every(SLOW) } else { grid(count) };
             answered(*purpose, grid, values)
         });
@@ -691,6 +692,7 @@ mod tests {
         let all: &[&[f64]] = &[&values];
         let requests: &[f64] = &[0.2, 0.2, 0.4, 0.4, 0.4, 0.4];
         let started: &[&[f64]] = &[&[NAN, 30.0, 12.0], &[10.0], &[14.0]];
+        let unmeasured: &[f64] = &[1.0, 0.0, 2.0];
         let max: Vec<f64> = (0..101).map(|at| if at < 50 { 10.0 } else { 20.0 }).collect();
         let load = load(
             &cpu(),
@@ -701,6 +703,8 @@ mod tests {
                 (Purpose::Ready, all),
                 (Purpose::Requests(0), &[requests]),
                 (Purpose::Started, started),
+                (Purpose::Measured, &[&[5.0], &[4.0], &[60.0]]),
+                (Purpose::Unmeasured, &[unmeasured]),
                 (Purpose::MaxReplicas, &[&max]),
             ],
         )
@@ -708,6 +712,9 @@ mod tests {
         let text = |text: &str| text.to_owned();
         let took = crate::apimachinery::go::GoDuration(SignedDuration::from_secs(12));
         assert_eq!(load.ready_after, Some(took));
+        let after =
+            |seconds| crate::apimachinery::go::GoDuration(SignedDuration::from_secs(seconds));
+        assert_eq!(load.metrics_after, Some(after(35)));
         assert_eq!(
             load.notes,
             [
@@ -716,7 +723,9 @@ mod tests {
                     from: text("10"),
                     until: grid(101).time(50),
                 },
+                LoadNote::Unmeasured(2.0 / 101.0),
                 LoadNote::Started { pods: 3, took },
+                LoadNote::Measured { pods: 3, took: after(5) },
                 LoadNote::Requests {
                     metric: text("cpu"),
                     least: text("200m"),

@@ -725,6 +725,39 @@ mod tests {
     }
 
     #[test]
+    fn containers_that_stay_and_the_controllers_own_word_are_asked_for() {
+        let own = hpa("apps/v1", "Deployment", "web");
+        let all = asked(&own, &[]);
+        let requests = query(&all, Purpose::Requests(0)).unwrap();
+        assert!(
+            requests.contains("kube_pod_init_container_resource_requests{")
+                && requests.contains(
+                    r#"kube_pod_init_container_info{namespace="default",restart_policy="Always""#
+                ),
+            "{requests}"
+        );
+        let desired = query(&all, Purpose::Desired).unwrap();
+        let own_word = r#"horizontal_pod_autoscaler_controller_desired_replicas{exported_namespace="default",hpa_name="#;
+        assert!(desired.contains(own_word), "{desired}");
+    }
+
+    #[test]
+    fn a_matcher_applies_to_every_series() {
+        let own = hpa("apps/v1", "Deployment", "web");
+        let sets = ["web-5d".to_owned()];
+        let metrics = &own.spec.metrics;
+        let matching = r#"cluster="eu""#;
+        let wanted = Wanted { hpa: &own, metrics, stated: &[], replica_sets: &sets, matching };
+        let questions = wanted.questions(Scraped::default(), 60).into_iter().map(|own| own.query);
+        let samples = wanted.samples(600).into_iter().map(|(.., query)| query);
+        let [one, other] = wanted.scrapes(600);
+        let more = [one, other, wanted.copies(600), wanted.owned(600).unwrap()];
+        for query in questions.chain(samples).chain(more) {
+            assert_eq!(query.matches('{').count(), query.matches(matching).count(), "{query}");
+        }
+    }
+
+    #[test]
     fn values_cannot_end_a_string() {
         assert_eq!(super::quote("a\"b\\c\nd"), r#""a\"b\\c\nd""#);
         assert_eq!(super::literal("a.b"), r"a\.b");

@@ -259,6 +259,7 @@ fn without_pods(
     let mut evidence = objects.evidence.of(&snapshot.hpa);
     evidence.seen = state.map(|state| state.seen.clone()).unwrap_or_default();
     evidence.rescales = state.and_then(|state| state.rescales.clone());
+    evidence.past = state.and_then(|state| state.past.clone());
     let mut surroundings = place.surroundings.clone();
     let is_stated = |api| {
         find_error(errors_of(state), &snapshot.hpa, api, None).is_some_and(ApiError::is_stated)

@@ -106,7 +106,7 @@ fn words_that_are_no_text_fail_nothing() {
 fn fish_completes_in_quotes() {
     for (line, replies) in [
         ("kubectl-hpa expl", "explain"),
-        ("kubectl-hpa explain --output=j", "--output=json"),
+        ("kubectl-hpa explain --output=j", "--output=json --output=jsonl"),
         ("kubectl-hpa explain -f examples/shop ca", "cart"),
         ("kubectl-hpa predict web -f examples/shop --expect \"metric.cpu.d", "metric.cpu.desired"),
         ("kubectl-hpa predict web --expect 'min < 3 and lim", "min < 3 and limited"),
@@ -147,7 +147,7 @@ printf '%s\n' "${COMPREPLY[@]}"
         ("kubectl-hpa expl", "explain"),
         ("kubectl-hpa explain -f examples/shop ca", "cart"),
         ("kubectl-hpa explain --output|=", "wide markdown json jsonl yaml"),
-        ("kubectl-hpa explain --output|=|j", "json"),
+        ("kubectl-hpa explain --output|=|j", "json jsonl"),
         ("kubectl-hpa predict web -f examples/shop --pod web-0|:", "cpu="),
         ("kubectl-hpa predict web -f examples/shop --pod|=|web-0|:|c", "cpu="),
         ("kubectl-hpa predict web --fail-on limited,ma", "limited,maxed"),

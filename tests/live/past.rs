@@ -14,7 +14,7 @@ use kubectl_hpa::snapshot::pod::{ConditionStatus, Phase};
 use serde_json::{Value, json};
 
 use super::api::http::Request;
-use super::api::{Answer, Fault, Server, When};
+use super::api::{Answer, Auth, Fault, Server, When};
 use super::prometheus::history::History;
 use super::prometheus::trajectories::{self, NAMES, Pass};
 use super::prometheus::{Real, file, recording, trusting};
@@ -197,6 +197,12 @@ fn ten_recorded_decisions_are_in_their_ranges_and_again_offline() {
             assert_eq!(again[part], *value, "{name} {at}: {part}");
         }
         assert_eq!(again, live, "{name} {at}");
+        // Under other conditions, only the history is open.
+        let mut command = program();
+        let flags = ["predict", "web", "-n", name, "-f", &saved, "--replicas", "9", "--max", "9"];
+        let predicted = run(command.args(flags).args(["-o", "json"])).answer();
+        assert!(range(&predicted).1 <= 9 && range(&predicted).0 <= range(&predicted).1);
+        assert!(!super::notes(&predicted).contains("recorded:"), "{name} {at}");
         live
     });
 }
@@ -278,6 +284,100 @@ fn what_the_server_warns_of_and_what_the_history_lacks_is_said() {
     assert!(notes.contains("the history lacks parts of this pass"), "{notes}");
     let basis = answer["basis"].as_array().expect("a list");
     assert!(basis.iter().any(|own| own["item"] == "start times"), "{basis:#?}");
+}
+
+/// A Prometheus with two pods of the recorded Deployment, which have used half of a CPU each for ten minutes.
+fn two_pods(request: &Request) -> Answer {
+    let query = request.parameter("query").unwrap_or_default();
+    let time: i64 = request.parameter("time").and_then(|it| it.parse().ok()).expect("a time");
+    let since = time - 720;
+    let samples = |value: &dyn Fn(i64) -> f64| -> Value {
+        let times = (since..=time).step_by(15);
+        times.map(|time| json!([time, value(time).to_string()])).collect()
+    };
+    let constant = |value: f64| samples(&move |_| value);
+    let series = |name: &str, labels: Value, values: Value| {
+        let mut labels = labels;
+        labels["__name__"] = json!(name);
+        json!({"metric": labels, "values": values})
+    };
+    let pods = ["nginx-deployment-1-a", "nginx-deployment-1-b"];
+    let of_pods = |name: &str, more: &[(&str, &str)], values: Value| -> Vec<Value> {
+        let labels = |pod: &str| -> Value {
+            let own = [("pod", pod)].into_iter().chain(more.iter().copied());
+            own.map(|(label, value)| (label.to_owned(), json!(value))).collect()
+        };
+        pods.map(|pod| series(name, labels(pod), values.clone())).to_vec()
+    };
+    let owner = [("owner_kind", "ReplicaSet"), ("owner_name", "nginx-deployment-1")];
+    let (kind, result) = match query {
+        query if query.contains("kube_replicaset_owner") => (
+            "vector",
+            vec![json!({"metric": {"replicaset": "nginx-deployment-1"}, "value": [time, "1"]})],
+        ),
+        query if query.contains("kube_pod_owner") => (
+            "matrix",
+            [
+                of_pods("kube_pod_owner", &owner, constant(1.0)),
+                of_pods("kube_pod_created", &[], constant(since as f64 - 3600.0)),
+                of_pods("kube_pod_start_time", &[], constant(since as f64 - 3600.0)),
+                of_pods("kube_pod_status_phase", &[("phase", "Running")], constant(1.0)),
+                of_pods("kube_pod_status_ready", &[("condition", "true")], constant(1.0)),
+                of_pods("kube_pod_status_ready_time", &[], constant(since as f64 - 3500.0)),
+                of_pods(
+                    "kube_pod_container_resource_requests",
+                    &[("container", "nginx"), ("resource", "cpu")],
+                    constant(0.5),
+                ),
+            ]
+            .concat(),
+        ),
+        query if query.contains("container_cpu_usage") => (
+            "matrix",
+            of_pods(
+                "container_cpu_usage_seconds_total",
+                &[("container", "nginx")],
+                samples(&|time| (time - since) as f64 / 2.0),
+            ),
+        ),
+        query if query.contains("kube_deployment_spec_replicas") => {
+            ("matrix", vec![series("kube_deployment_spec_replicas", json!({}), constant(2.0))])
+        }
+        query if query.contains("kube_horizontalpodautoscaler_spec_max_replicas") => (
+            "matrix",
+            vec![series(
+                "kube_horizontalpodautoscaler_spec_max_replicas",
+                json!({}),
+                constant(3.0),
+            )],
+        ),
+        _ => ("matrix", Vec::new()),
+    };
+    let data = json!({"resultType": kind, "result": result});
+    Answer::json(200, json!({"status": "success", "data": data}).to_string())
+}
+
+#[test]
+fn a_cluster_is_asked_for_the_hpa_and_its_prometheus_for_the_rest() {
+    let mut cluster = recorded();
+    let proxy = "/api/v1/namespaces/monitoring/services/prometheus:9090/proxy";
+    cluster.fault(When::on(proxy), Fault::Computed(two_pods));
+    let server = Server::start(cluster);
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let mut command = program();
+    command.args(["explain", super::NAME, "-n", "default", "--at", "30m", "-o", "json"]);
+    command.args(["--prometheus", "monitoring/prometheus:9090"]).arg("--kubeconfig");
+    let answer = run(command.arg(config.path())).answer();
+    // All of what they request is used, whatever the target is: the maximum of then holds.
+    let target = answer["hpa"]["spec"]["metrics"][0]["resource"]["target"]["averageUtilization"]
+        .as_f64()
+        .expect("a utilization");
+    let proposal = (2.0 * 100.0 / target).ceil() as i64;
+    assert_eq!(answer["proposal"], proposal, "{target}");
+    assert_eq!(answer["hpa"]["spec"]["maxReplicas"], 3);
+    let notes = super::notes(&answer);
+    assert!(notes.contains("maxReplicas of the HPA was 3, and is"), "{notes}");
+    assert_eq!(answer["outcome"]["scaleTo"], 3, "{answer:#}");
 }
 
 #[test]

@@ -122,7 +122,9 @@ impl Words<'_> {
             }
             _ => None,
         });
-        let inferred = self.explanation.pass.remembered.knowledge == Knowledge::Inferred;
+        let pass = self.explanation.pass;
+        let inferred =
+            pass.remembered.knowledge == Knowledge::Inferred && pass.input.evidence.past.is_none();
         if let (Some((replicas, window)), true, 1) = (held, inferred, unknown.len())
             && self.explanation.pass.decision.replicas_after() == Some(range.max)
         {

@@ -171,6 +171,10 @@ impl Assumptions {
         if input.snapshot.hpa.spec != was.hpa.spec {
             input.observed = Some(was.hpa.clone());
         }
+        // What the samples leave open is known only of the pass as it was.
+        if let Some(past) = input.evidence.past.as_mut().filter(|_| input.snapshot != was) {
+            (past.proposal, past.recorded) = (None, None);
+        }
         input.remark_anew(&was);
         Ok((input, overrides))
     }

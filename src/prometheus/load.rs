@@ -167,9 +167,9 @@ pub fn assemble(
         load.notes.extend(marks.changes(&field, &values, grid));
     }
     if let Some(own) = of(Purpose::Unmeasured) {
-        let known = single(own, grid)?;
+        let known = single(own, own.grid)?;
         let lost = known.iter().flatten().filter(|count| **count > 0.0).count();
-        let share = lost as f64 / rows.len().max(1) as f64;
+        let share = lost as f64 / known.len().max(1) as f64;
         load.notes.extend((lost > 0).then_some(LoadNote::Unmeasured(share)));
     }
     if let Some(own) = of(Purpose::Started)
@@ -500,8 +500,10 @@ mod tests {
 
     fn load(hpa: &Hpa, count: i64, answers: &[(Purpose, &[&[f64]])]) -> Result<Load, String> {
         let all = answers.iter().map(|(purpose, values)| {
-            let is_slow =
-                matches!(purpose, Purpose::Requests(_) | Purpose::Started | Purpose::Measured);
+            let is_slow = matches!(
+                purpose,
+                Purpose::Requests(_) | Purpose::Started | Purpose::Measured | Purpose::Unmeasured
+            );
             let grid = if is_slow { grid(count).every(SLOW) } else { grid(count) };
             answered(*purpose, grid, values)
         });
@@ -723,7 +725,7 @@ mod tests {
                     from: text("10"),
                     until: grid(101).time(50),
                 },
-                LoadNote::Unmeasured(2.0 / 101.0),
+                LoadNote::Unmeasured(2.0 / 6.0),
                 LoadNote::Started { pods: 3, took },
                 LoadNote::Measured { pods: 3, took: after(5) },
                 LoadNote::Requests {

@@ -114,7 +114,11 @@ impl Question {
     pub fn is_slow(&self) -> bool {
         matches!(
             self.purpose,
-            Purpose::Started | Purpose::Measured | Purpose::Requests(_) | Purpose::Throttled
+            Purpose::Started
+                | Purpose::Measured
+                | Purpose::Unmeasured
+                | Purpose::Requests(_)
+                | Purpose::Throttled
         )
     }
 }

@@ -139,6 +139,8 @@ pub struct ContainerMetricsMissing {
     pub all: usize,
     /// Whether one such pod fails the metric, by the rules of the version.
     pub fails: bool,
+    /// The containers of the target's template, if a pod lacks the container and the template was read.
+    pub template: Option<Vec<Box<str>>>,
 }
 
 /// A pod that lacks a container, or whose metrics do.
@@ -426,7 +428,11 @@ pub(super) fn container_metrics_missing(case: &Case<'_>) -> Vec<Finding> {
             false => step.proposal().is_none(),
         };
         let all = case.pods().count();
-        let facts = ContainerMetricsMissing { metric: step.index, container, pods, all, fails };
+        let template = case.workload().and_then(|workload| workload.template.as_deref());
+        let template = template.filter(|_| pods.iter().any(|it| !it.has_container));
+        let template = template.map(|it| running_containers(it).map(Into::into).collect());
+        let facts =
+            ContainerMetricsMissing { metric: step.index, container, pods, all, fails, template };
         Some(match step.result {
             MetricResult::Error(_) => failed(case, facts),
             _ => Finding::aside(Severity::Info, facts),

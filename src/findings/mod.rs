@@ -79,6 +79,21 @@ impl Finding {
     pub fn code(&self) -> Code {
         self.facts.code()
     }
+
+    /// Whether pods are the reason why no metric has a value.
+    pub(crate) fn is_about_pods(&self) -> bool {
+        let is_about_pods = matches!(
+            self.facts,
+            Facts::SelectorMatchesNothing(_)
+                | Facts::FinishedPods(_)
+                | Facts::ForeignPods(_)
+                | Facts::NeverReady(_)
+                | Facts::UnschedulablePods(_)
+                | Facts::ReplicasWithoutPods(_)
+                | Facts::UncountedPods(_)
+        );
+        is_about_pods && self.explains && self.severity == Severity::Error
+    }
 }
 
 /// Declares the codes, and the facts that each carries.
@@ -264,11 +279,16 @@ impl Code {
     }
 }
 
-fn unknown(text: &str, known: impl Iterator<Item = &'static str>) -> Error {
+fn unknown(text: &str, known: impl Iterator<Item = &'static str> + Clone) -> Error {
     let error = Error::usage(format!("unknown finding {text:?}"));
-    match nearest(text, known) {
-        Some(meant) => error.hint(format!("did you mean {meant}?")),
-        None => error.hint("docs/findings.md lists the codes"),
+    let begins = |code: &&str| !text.is_empty() && code.split('-').any(|it| it.starts_with(text));
+    let meant: Vec<&str> = match nearest(text, known.clone()) {
+        Some(meant) => vec![meant],
+        None => known.filter(begins).collect(),
+    };
+    match &meant[..] {
+        [] => error.hint("docs/findings.md lists the codes"),
+        meant => error.hint(format!("did you mean {}?", meant.join(" or "))),
     }
 }
 
@@ -299,7 +319,8 @@ pub fn find(pass: &Pass) -> Vec<Finding> {
     found.extend(requests::differ_from_template(&case));
     found.extend(values::value_multiplies(&case));
     found.extend(values::suspect_unit(&case));
-    found.extend(requests::memory_baseline(&case));
+    let baseline = requests::memory_baseline(&case, &found);
+    found.extend(baseline);
     found.extend(requests::unreachable_target(&case));
     found.extend(values::stale_samples(&case));
     found.extend(owners::selector_missing(&case));
@@ -315,10 +336,11 @@ pub fn find(pass: &Pass) -> Vec<Finding> {
     found.extend(pods::starting(&case));
     let uncounted = pods::uncounted(&case, &found);
     found.extend(uncounted);
-    found.extend(path::switched_off(&case));
+    let switched_off = path::switched_off(&case, &found);
+    found.extend(switched_off);
     found.extend(path::corrected(&case));
-    found.extend(path::at_max(&case));
-    found.extend(path::at_min(&case));
+    let bounds = [path::at_max(&case, &found), path::at_min(&case, &found)];
+    found.extend(bounds.into_iter().flatten());
     found.extend(path::rate_limited(&case));
     let disabled = path::direction_disabled(&case, &found);
     found.extend(disabled);

@@ -6,7 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::last_pass::LastPass;
 use super::{Case, Finding, Severity, path};
-use crate::apimachinery::annotations::{KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT};
+use crate::apimachinery::annotations::{
+    KEDA_PAUSED, KEDA_PAUSED_REPLICAS, KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT,
+};
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::names::nearest;
 use crate::engine;
@@ -56,6 +58,11 @@ pub struct PausedByKeda {
 }
 
 impl PausedByKeda {
+    /// Whether it pauses both directions.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.annotations.iter().any(|it| [KEDA_PAUSED, KEDA_PAUSED_REPLICAS].contains(it))
+    }
+
     /// Whether the pause disables a direction, or may do so if the ScaledObject was not read.
     pub(super) fn may_disable(&self, direction: Direction) -> bool {
         let annotation = match direction {
@@ -253,6 +260,8 @@ pub(super) fn paused_by_keda(case: &Case<'_>) -> Option<Finding> {
     });
     let facts = PausedByKeda { object: owner.name.clone(), annotations, disabled };
     Some(match without == case.answer() {
+        // The target stays as KEDA left it, until KEDA has taken the HPA away.
+        true if facts.is_whole() => Finding::explaining(Severity::Warning, facts),
         true => Finding::aside(Severity::Warning, facts),
         false => Finding::explaining(Severity::Warning, facts).without(without),
     })

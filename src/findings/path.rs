@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Case, Facts, Finding, Next, Severity};
+use super::{Case, Code, Facts, Finding, Next, Severity};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{
     Because, Decision, Direction, MetricResult, MetricStep, Path, Proposal,
@@ -11,7 +11,8 @@ use crate::engine::decision::{
 use crate::engine::decision::{RateLimit, Step};
 use crate::memory::ground::{Ground, Running};
 use crate::pass::Origin;
-use crate::snapshot::hpa::{Hpa, MetricTarget};
+use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::{Hpa, MetricSpec, MetricTarget};
 use crate::snapshot::memory::Recommendation;
 use crate::whatif::thresholds::Borders;
 
@@ -49,8 +50,10 @@ pub struct Rounding {
     pub one_fewer: Option<i64>,
     /// Where it would propose other replicas, if known.
     pub borders: Option<Borders>,
-    /// The lowest target with which the metric proposes fewer replicas now, if there is one.
+    /// The lowest target with which the pass proposes fewer replicas now, if there is one.
     pub target: Option<Raised>,
+    /// The other metrics that propose as many, by index in the spec.
+    pub beside: Vec<usize>,
     /// How long a higher recommendation holds back scaling down.
     pub window: Option<SignedDuration>,
 }
@@ -60,7 +63,7 @@ pub struct Rounding {
 pub struct Raised {
     /// The target.
     pub target: MetricTarget,
-    /// The metric's proposal with it.
+    /// The proposal of the pass with it.
     pub proposal: i32,
 }
 
@@ -121,7 +124,12 @@ pub struct AtMax(pub Bound);
 
 /// `minReplicas` decides.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AtMin(pub Bound);
+pub struct AtMin {
+    /// The bound.
+    pub bound: Bound,
+    /// The lowest number that `minReplicas` may have.
+    pub least: i32,
+}
 
 /// A bound that decides.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -132,6 +140,8 @@ pub struct Bound {
     pub asked: i32,
     /// Since when the status has said the same.
     pub since: Option<Timestamp>,
+    /// What to deal with first, if `maxReplicas` or `minReplicas` decides only because of it.
+    pub prior: Option<Code>,
     /// The metric with the highest proposal, by index in the spec.
     pub metric: Option<usize>,
     /// Current over target of that metric.
@@ -155,13 +165,28 @@ pub struct Corrected {
     pub bound: i32,
 }
 
-/// The target has no replicas, and nothing scales it up again.
+/// The target has no replicas, and the HPA does not scale it up again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchedOff {
     /// Who last wrote the replicas of the target, and when.
     pub writer: Option<(String, Timestamp)>,
     /// Whether the HPA allows zero replicas.
     pub may_be_zero: bool,
+    /// Whether `paused-by-keda` says how to scale it up again.
+    pub is_paused: bool,
+}
+
+/// Returns what to deal with before a bound: a pause, or a problem without which the bound would not
+/// decide.
+fn prior(found: &[Finding], is_beyond: impl Fn(i32) -> bool) -> Option<Code> {
+    let is_prior = |it: &&Finding| match &it.facts {
+        Facts::PausedByKeda(pause) => pause.is_whole(),
+        // More replicas do not lower it.
+        Facts::MemoryBaseline(_) => true,
+        _ => it.without.and_then(|it| it.proposal).is_some_and(|proposal| !is_beyond(proposal)),
+    };
+    let mut problems = found.iter().filter(|it| it.explains && it.severity < Severity::Info);
+    problems.find(is_prior).map(Finding::code)
 }
 
 /// Returns the metric with the highest proposal, if the pass follows metrics.
@@ -263,6 +288,9 @@ pub(super) fn rounding(case: &Case<'_>) -> Option<Finding> {
         Step::Stabilize { down_window, .. } => Some(*down_window),
         _ => None,
     });
+    let also = |it: &&MetricStep| {
+        it.index != winner.index && it.proposal().is_some_and(|it| it.replicas >= current)
+    };
     let facts = Rounding {
         metric: winner.index,
         replicas: current,
@@ -271,6 +299,7 @@ pub(super) fn rounding(case: &Case<'_>) -> Option<Finding> {
         one_fewer: shared.filter(|_| fewer > 0).and_then(one_fewer),
         borders,
         target: raised_target(case, winner, current),
+        beside: case.metrics().filter(also).map(|it| it.index).collect(),
         window,
     };
     Some(Finding::explaining(Severity::Info, facts))
@@ -279,8 +308,8 @@ pub(super) fn rounding(case: &Case<'_>) -> Option<Finding> {
 /// Targets are raised to at most about this many times their value.
 const RAISED: i64 = 10;
 
-/// Returns the lowest target with which a metric proposes fewer than the current replicas, found by the
-/// engine: an amount with two digits, or a whole percentage, with three digits if it is larger.
+/// Returns the lowest target of a metric with which the pass proposes fewer than the current replicas, found by
+/// the engine: an amount with two digits, or a whole percentage, with three digits if it is larger.
 fn raised_target(case: &Case<'_>, metric: &MetricStep, current: i32) -> Option<Raised> {
     let own = &metric.target;
     let amount = own.average_value.as_ref().or(own.value.as_ref());
@@ -293,13 +322,14 @@ fn raised_target(case: &Case<'_>, metric: &MetricStep, current: i32) -> Option<R
             average_value: own.average_value.as_ref().map(quantity),
             average_utilization: own.average_utilization.and_then(|_| i32::try_from(value).ok()),
         };
-        let proposal = case.proposal_of(metric.index, |snapshot| {
+        let decision = case.decide(|snapshot| {
             let spec = &mut snapshot.hpa.spec.metrics[metric.index];
             if let Some(own) = spec.target_mut() {
                 own.clone_from(&target);
             }
-        })?;
-        (proposal < current).then_some(Raised { target, proposal })
+        });
+        let proposal = decision.proposal.filter(|proposal| *proposal < current)?;
+        Some(Raised { target, proposal })
     };
     let (digits, highest) = match amount {
         Some(_) => (2, i64::MAX),
@@ -379,6 +409,9 @@ pub(super) fn held_by_window(case: &Case<'_>) -> Option<Finding> {
         next: case.next(),
     };
     let without = case.without_history();
+    if without.replicas == case.answer().replicas && limit(case).is_some_and(|it| it.is_bound()) {
+        return None;
+    }
     // If a limit would hold them as well, the end of the window changes nothing.
     let finding = match without.replicas == case.answer().replicas {
         true => Finding::aside(Severity::Info, facts),
@@ -393,6 +426,12 @@ struct Limited {
     result: i32,
     rate: Option<RateLimit>,
     reason: &'static str,
+}
+
+impl Limited {
+    fn is_bound(&self) -> bool {
+        matches!(self.reason, "TooManyReplicas" | "TooFewReplicas")
+    }
 }
 
 /// Returns the last limit on the replicas, if it changes them. A recommendation that holds them may hide a
@@ -442,7 +481,7 @@ pub(super) fn direction_disabled(case: &Case<'_>, found: &[Finding]) -> Option<F
 }
 
 /// Returns a bound that decides, for the controller's reason.
-fn bound(case: &Case<'_>, is: &str) -> Option<Bound> {
+fn bound(case: &Case<'_>, is: &str, found: &[Finding]) -> Option<Bound> {
     let Limited { desired: asked, result, reason, .. } = limit(case)?;
     if reason != is {
         return None;
@@ -450,9 +489,11 @@ fn bound(case: &Case<'_>, is: &str) -> Option<Bound> {
     let status = &case.snapshot().hpa.status.conditions;
     let since = status.iter().find(|it| it.type_ == "ScalingLimited" && it.reason == is);
     let winner = winner(case);
+    let is_beyond = |proposal: i32| if asked > result { proposal > result } else { proposal < result };
     Some(Bound {
         bound: result,
         asked,
+        prior: prior(found, is_beyond),
         since: since.and_then(|condition| condition.last_transition_time),
         metric: winner.map(|(metric, _)| metric.index),
         ratio: winner.map(|(_, proposal)| proposal.ratio),
@@ -460,17 +501,23 @@ fn bound(case: &Case<'_>, is: &str) -> Option<Bound> {
 }
 
 /// `at-max`
-pub(super) fn at_max(case: &Case<'_>) -> Option<Finding> {
-    let bound = bound(case, "TooManyReplicas")?;
+pub(super) fn at_max(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
+    let bound = bound(case, "TooManyReplicas", found)?;
     let without = case.without(|snapshot| snapshot.hpa.spec.max_replicas = i32::MAX);
-    Some(Finding::explaining(Severity::Warning, AtMax(bound)).without(without))
+    let severity = if bound.prior.is_some() { Severity::Info } else { Severity::Warning };
+    Some(Finding::explaining(severity, AtMax(bound)).without(without))
 }
 
 /// `at-min`
-pub(super) fn at_min(case: &Case<'_>) -> Option<Finding> {
-    let bound = bound(case, "TooFewReplicas")?;
-    let without = case.without(|snapshot| snapshot.hpa.spec.min_replicas = Some(1));
-    Some(Finding::explaining(Severity::Info, AtMin(bound)).without(without))
+pub(super) fn at_min(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
+    let bound = bound(case, "TooFewReplicas", found)?;
+    let Snapshot { hpa, controller, .. } = case.snapshot();
+    let may_be_zero = controller.gates.scale_to_zero
+        && hpa.scaled_object().is_none()
+        && hpa.spec.metrics.iter().any(MetricSpec::is_total);
+    let least = i32::from(!may_be_zero);
+    let without = case.without(|snapshot| snapshot.hpa.spec.min_replicas = Some(least));
+    Some(Finding::explaining(Severity::Info, AtMin { bound, least }).without(without))
 }
 
 /// `above-max` and `below-min`
@@ -496,16 +543,24 @@ pub(super) fn corrected(case: &Case<'_>) -> Option<Finding> {
 }
 
 /// `switched-off`
-pub(super) fn switched_off(case: &Case<'_>) -> Option<Finding> {
+pub(super) fn switched_off(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     if case.decision().path() != Some(Path::Disabled) {
         return None;
     }
     let writer = case.surroundings().last_replicas_write(case.target());
+    let hpa = &case.snapshot().hpa;
+    let is_pause = |it: &Finding| matches!(&it.facts, Facts::PausedByKeda(it) if it.is_whole());
     let facts = SwitchedOff {
         writer: writer.map(|(manager, time)| (manager.to_owned(), time)),
-        may_be_zero: case.snapshot().hpa.spec.min_replicas == Some(0),
+        may_be_zero: hpa.spec.min_replicas == Some(0),
+        is_paused: found.iter().any(is_pause),
     };
-    Some(Finding::explaining(Severity::Warning, facts))
+    // Scaling from zero is KEDA's part, and the pause has its own finding.
+    let severity = match hpa.scaled_object() {
+        Some(_) => Severity::Info,
+        None => Severity::Warning,
+    };
+    Some(Finding::explaining(severity, facts))
 }
 
 #[cfg(test)]

@@ -450,8 +450,9 @@ pub(super) fn replicas_without_pods(case: &Case<'_>) -> Option<Finding> {
     };
     let metric = case.decision().winner().filter(counts).map(|step| step.index);
     let is_unready = |pod: &&Pod| {
-        let ready = pod.ready.map(|ready| ready.status);
-        is_alive(pod) && matches!(ready, Some(ConditionStatus::False))
+        let is_ready = pod.ready.map(|ready| ready.status == ConditionStatus::True);
+        // A pod without a node has no condition Ready.
+        is_alive(pod) && (is_ready == Some(false) || pod.phase == Phase::Pending)
     };
     let mut unready = case.pods().filter(is_unready).filter(|_| case.is_kind("StatefulSet"));
     let waits_for = unready.next().map(|pod| pod.name.clone());

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::case::{Top, revision};
 use super::owners::current_revision;
-use super::{Alternative, Case, Finding, Severity};
+use super::{Alternative, Case, Facts, Finding, Severity};
 use crate::apimachinery::annotations::VPA_UPDATES;
 use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::quantity::Amount;
@@ -54,6 +54,8 @@ pub enum Source {
     Template,
     /// Something added it to a pod of the target.
     Injected,
+    /// The pod is of an earlier revision of the target.
+    Earlier,
     /// The pod belongs to another object, or to none.
     Foreign {
         /// The object, as `Kind/name`.
@@ -192,8 +194,10 @@ pub struct UnreachableTarget {
     pub tolerance: f64,
     /// The highest value that the tolerance allows, in percent or in milli-units like the target.
     pub border: i64,
-    /// The highest target in percent that can be exceeded, if the target is a utilization.
+    /// The highest target in percent that is exceeded if `is_full`, or would be, if the target is a utilization.
     pub reachable: Option<i32>,
+    /// Whether the limits hold the pods back now.
+    pub is_full: bool,
 }
 
 /// The controller's messages if a request is missing, and if all requests are 0.
@@ -240,17 +244,19 @@ pub(super) fn missing(case: &Case<'_>) -> Vec<Finding> {
             None if containers.iter().all(is_injected) => requested(case, step),
             _ => None,
         };
-        let foreign: Vec<&str> = containers
+        // These pods leave by themselves, or should have labels of their own.
+        let goes = |it: &&Unrequested| matches!(it.source, Source::Foreign { .. } | Source::Earlier);
+        let going: Vec<&str> = containers
             .iter()
-            .filter(|it| matches!(it.source, Source::Foreign { .. }))
+            .filter(goes)
             .flat_map(|it| it.pods.iter().map(|pod| &**pod))
             .collect();
         let without = match &instead {
             Some(container) => {
                 Some(case.without(|snapshot| look_at(snapshot, step.index, container)))
             }
-            None if containers.iter().all(|it| matches!(it.source, Source::Foreign { .. })) => {
-                Some(case.without_pods(|pod| foreign.contains(&&*pod.name)))
+            None if containers.iter().all(|it| goes(&it)) => {
+                Some(case.without_pods(|pod| going.contains(&&*pod.name)))
             }
             None => None,
         };
@@ -268,14 +274,24 @@ pub(super) fn missing(case: &Case<'_>) -> Vec<Finding> {
 fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
     let rules = case.rules();
     let template = case.workload().and_then(|workload| workload.template.as_deref());
+    let revisions = Revisions::of(case);
     let mut all: Vec<Unrequested> = Vec::new();
     for pod in case.pods() {
         for container in unrequested(pod, &step.name, step.container.as_deref(), &rules) {
             let source = match (case.top_owner(pod), template) {
-                (Top::Target, Some(template)) if template.has_container(container) => {
-                    Source::Template
+                (Top::Target, Some(template)) => {
+                    let is_current = revisions.is_current(pod);
+                    let has = |pod: &Pod| pod.has_container(container);
+                    let mut others = revisions.own.iter();
+                    let is_requested = has_request(template, container, &step.name);
+                    match (is_current, is_requested, has(template)) {
+                        (Some(false), ..) | (None, true, _) => Source::Earlier,
+                        (Some(true), true, _) => Source::Unknown,
+                        (_, false, true) => Source::Template,
+                        (None, false, false) if !others.all(|it| has(it)) => Source::Earlier,
+                        (_, false, false) => Source::Injected,
+                    }
                 }
-                (Top::Target, Some(_)) => Source::Injected,
                 (Top::Other { kind, name }, _) => {
                     Source::Foreign { owner: Some(format!("{kind}/{name}")) }
                 }
@@ -300,7 +316,16 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
             }
         }
     }
+    // What has to be changed comes first.
+    all.sort_by_key(|it| it.source == Source::Earlier);
     all
+}
+
+/// Whether a container of a pod or template has a request for a resource.
+fn has_request(pod: &Pod, container: &str, resource: &str) -> bool {
+    let mut all = pod.containers.iter().chain(&pod.init_containers);
+    let own = all.find(|it| *it.name == *container);
+    own.and_then(|it| it.requests.get(resource)).is_some_and(|request| !request.is_zero())
 }
 
 /// Returns the only container with a request for the resource in the target's pods, if ContainerResource
@@ -348,7 +373,7 @@ fn counted<'p>(
 /// Returns a finding that explains the pass if the result differs without the problem.
 fn compared(
     case: &Case<'_>,
-    facts: impl Into<super::Facts>,
+    facts: impl Into<Facts>,
     otherwise: Severity,
     without: Alternative,
 ) -> Finding {
@@ -522,7 +547,7 @@ pub(super) fn differ_from_template(case: &Case<'_>) -> Option<Finding> {
     let workload = case.workload()?;
     let template = workload.template.as_deref()?;
     let rules = case.rules();
-    let own = pods_of_template(case);
+    let own = Revisions::of(case).pods_of_template();
     let is_vpa = |it: &&VerticalPodAutoscaler| {
         let reference = &it.spec.target_ref;
         (&reference.kind, &reference.name) == (&case.target().kind, &case.target().name)
@@ -609,37 +634,69 @@ fn is_updated(pod: &Pod, resource: &str) -> bool {
     updates.is_some_and(|it| it.contains(&format!("{resource} request")))
 }
 
-/// Returns the pods of the target, except those that certainly or possibly belong to an earlier template.
-fn pods_of_template<'p>(case: &Case<'p>) -> Vec<&'p Pod> {
-    let mut own: Vec<&Pod> = case.pods().filter(|pod| case.top_owner(pod) == Top::Target).collect();
-    let status = case.workload().and_then(|workload| workload.status.as_ref());
-    let updated = status.and_then(|it| usize::try_from(it.updated_replicas?).ok());
-    if updated.is_some_and(|updated| updated >= own.len()) {
-        return own;
+/// The pods of the target, with what is known of their revisions.
+struct Revisions<'p> {
+    own: Vec<&'p Pod>,
+    /// The revision of the target's template.
+    current: Option<&'p str>,
+    /// How many revisions there are.
+    count: usize,
+    /// How many replicas have that template, according to the target.
+    updated: Option<usize>,
+}
+
+impl<'p> Revisions<'p> {
+    fn of(case: &Case<'p>) -> Self {
+        let own: Vec<&Pod> = case.pods().filter(|pod| case.top_owner(pod) == Top::Target).collect();
+        let status = case.workload().and_then(|workload| workload.status.as_ref());
+        let updated = status.and_then(|it| usize::try_from(it.updated_replicas?).ok());
+        let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
+        for pod in &own {
+            if let Some(hash) = revision(pod) {
+                of.entry(hash).or_default().push(pod);
+            }
+        }
+        Self { own, current: current_revision(case, &of), count: of.len(), updated }
     }
-    let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
-    for pod in &own {
-        if let Some(hash) = revision(pod) {
-            of.entry(hash).or_default().push(pod);
+
+    /// Whether a pod has the target's template; `None` if unknown.
+    fn is_current(&self, pod: &Pod) -> Option<bool> {
+        match self.current {
+            _ if self.updated == Some(0) => Some(false),
+            Some(current) => revision(pod).map(|own| own == current),
+            None => (self.count <= 1).then_some(true),
         }
     }
-    match current_revision(case, &of) {
-        _ if updated == Some(0) => own.clear(),
-        Some(hash) => own.retain(|pod| revision(pod) == Some(hash)),
-        None if updated.is_some() => own.clear(),
-        None => {}
+
+    /// Returns the pods of the target, except those that certainly or possibly belong to an earlier template.
+    fn pods_of_template(self) -> Vec<&'p Pod> {
+        let Self { mut own, current, updated, .. } = self;
+        if updated.is_some_and(|updated| updated >= own.len()) {
+            return own;
+        }
+        match current {
+            _ if updated == Some(0) => own.clear(),
+            Some(hash) => own.retain(|pod| revision(pod) == Some(hash)),
+            None if updated.is_some() => own.clear(),
+            None => {}
+        }
+        own
     }
-    own
 }
 
 /// `memory-baseline`
-pub(super) fn memory_baseline(case: &Case<'_>) -> Option<Finding> {
+pub(super) fn memory_baseline(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     /// Pods with similar usage: the lowest is this share of the highest.
     const ALIKE: f64 = 0.8;
     /// A pod that has been running for this long has what it needs.
     const SETTLED: SignedDuration = SignedDuration::from_mins(10);
     let memory = |step: &&MetricStep| step.name == "memory" && step.is_resource();
     let step = case.metrics().find(memory)?;
+    // A target in another unit is above or below all that pods use.
+    let is_suspect = |it: &Finding| matches!(&it.facts, Facts::SuspectUnit(it) if it.metric == step.index);
+    if found.iter().any(is_suspect) {
+        return None;
+    }
     let proposal = step.proposal().filter(|it| it.ratio > 1.0 + step.tolerance.up)?;
     let counts = proposal.counted?;
     if counts.ready < 2 || counts.unready + counts.missing + counts.strangers > 0 {
@@ -701,6 +758,8 @@ pub(super) fn unreachable_target(case: &Case<'_>) -> Vec<Finding> {
 fn unreachable_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     /// Pods that use this share of what their limits allow are held back by them.
     const NEAR: f64 = 0.9;
+    /// Measured usage stays a little below a limit.
+    const MEASURED: f64 = 0.95;
     let proposal = step.proposal()?;
     let (rules, tolerance) = (case.rules(), &step.tolerance);
     let exceeds = |ratio: f64| ratio > 1.0 && !rules.is_within(tolerance, ratio);
@@ -719,12 +778,20 @@ fn unreachable_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     if exceeds(full.ratio) {
         return None;
     }
-    let percent = full.current.average_utilization;
-    let reachable = percent.zip(step.target.average_utilization).and_then(|(full, target)| {
-        let full = f64::from(full);
-        let highest = (full / (1.0 + tolerance.up)).ceil() as i32;
-        let mut lower = (1..=highest.min(target - 1)).rev();
-        lower.find(|target| exceeds(full / f64::from(*target)))
+    let replicas = case.decision().replicas_before()?;
+    let is_full = proposal.replicas <= replicas && proposal.ratio >= full.ratio * NEAR;
+    let set = |snapshot: &mut Snapshot, percent: i32| {
+        if let Some(target) = snapshot.hpa.spec.metrics[step.index].target_mut() {
+            target.average_utilization = Some(percent);
+        }
+    };
+    let percent = full.current.average_utilization.map(f64::from);
+    let reachable = percent.zip(step.target.average_utilization).and_then(|(percent, target)| {
+        let is_exceeded = |target: i32| match is_full {
+            true => case.proposal_of(step.index, |it| set(it, target)) > Some(replicas),
+            false => exceeds(percent * MEASURED / f64::from(target)),
+        };
+        highest_below(target, is_exceeded)
     });
     let target = match (&step.target.average_value, step.target.average_utilization) {
         (Some(average), _) => average.milli_value(),
@@ -732,15 +799,25 @@ fn unreachable_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     };
     let mut above = (target as f64 * (1.0 + tolerance.up)) as i64 - 1..;
     let border = above.find(|value| exceeds((value + 1) as f64 / target as f64))?;
-    let stays = proposal.replicas <= case.decision().replicas_before()?;
-    let is_near = proposal.ratio >= full.ratio * NEAR;
     let full = full.current.clone();
     let (metric, tolerance) = (step.index, tolerance.up);
-    let facts = UnreachableTarget { metric, full, tolerance, border, reachable };
-    Some(match stays && is_near {
+    let facts = UnreachableTarget { metric, full, tolerance, border, reachable, is_full };
+    let without = reachable.filter(|_| is_full).map(|lower| case.without(|it| set(it, lower)));
+    let finding = match is_full {
         true => Finding::explaining(Severity::Warning, facts),
         false => Finding::aside(Severity::Warning, facts),
-    })
+    };
+    Some(Finding { without, ..finding })
+}
+
+/// Returns the highest number from 1 to below another with a property that all lower numbers have as well.
+fn highest_below(end: i32, has: impl Fn(i32) -> bool) -> Option<i32> {
+    let (mut with, mut without) = (0, end);
+    while without - with > 1 {
+        let middle = with + (without - with) / 2;
+        if has(middle) { with = middle } else { without = middle }
+    }
+    (with > 0).then_some(with)
 }
 
 /// Whether the limits of each counted pod allow more than its share of the target, and therefore more for

@@ -230,6 +230,13 @@ fn is_duration(name: &str) -> bool {
     words.iter().any(|word| name.contains(word))
 }
 
+/// Whether a metric falls with the replicas, judging by its name: a time, or a share.
+fn falls_with_replicas(name: &str) -> bool {
+    let words = ["percent", "ratio", "util"];
+    let lower = name.to_lowercase();
+    is_duration(name) || words.iter().any(|word| lower.contains(word))
+}
+
 /// Whether a metric counts in whole numbers.
 fn is_whole(step: &MetricStep) -> bool {
     let is_whole = |milli: i64| milli % 1000 == 0;
@@ -290,9 +297,9 @@ pub(super) fn value_multiplies(case: &Case<'_>) -> Option<Finding> {
     };
     let average = case.proposal_of(metric, per_replica)?;
     let without = case.without(per_replica);
-    let ratio = proposal.ratio;
+    let is_far = proposal.ratio >= FAR && !falls_with_replicas(&step.name);
     let facts = ValueMultiplies { metric, current, target: target.clone(), proposals, average };
-    let severity = if ratio >= FAR { Severity::Warning } else { Severity::Info };
+    let severity = if is_far { Severity::Warning } else { Severity::Info };
     Some(Finding::explaining(severity, facts).without(without))
 }
 

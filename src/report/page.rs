@@ -21,11 +21,13 @@ use verdict::Headline;
 use super::{Explanation, basis};
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::{MetricStep, Step};
-use crate::findings::Severity;
+use crate::findings::{Code, Severity};
 use crate::memory::Knowledge;
 use crate::memory::ground::Ground;
+use crate::pass::Pass;
 use crate::snapshot::Scale;
 use crate::snapshot::hpa::short_label;
+use crate::snapshot::note::Note;
 
 /// A report: what happens and why, and the sections with the details.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,15 +126,16 @@ impl Words<'_> {
         }
     }
 
-    /// Words what happens; if the controller cannot decide, with the finding that is the cause.
+    /// Words what happens; if the controller cannot decide or does not run, with the finding that is the
+    /// cause.
     fn headline(&self, headline: Headline) -> String {
         let text = headline.text(self.symbols);
         let first = self.explanation.findings.first();
-        match (headline, first.filter(|first| first.severity < Severity::Info)) {
-            (Headline::Undecided(_) | Headline::CannotRead, Some(first)) => {
-                format!("{text}: {}", first.code.as_str().replace('-', " "))
-            }
-            _ => text,
+        let first = first.filter(|first| first.severity < Severity::Info);
+        let is_undecided = matches!(headline, Headline::Undecided(_) | Headline::CannotRead);
+        match first.filter(|first| is_undecided || first.code == Code::ControllerSilent) {
+            Some(first) => format!("{text}: {}", first.code.as_str().replace('-', " ")),
+            None => text,
         }
     }
 
@@ -205,9 +208,37 @@ impl Words<'_> {
         let brief = Part::Text(Vec::from_iter(self.briefly_assumed()));
         let brief = Section::new("", Detail::Always, [Part::Pairs(important), brief]);
         let brief = if self.wide { None } else { brief.unless_empty() };
-        let notes = Part::Text(self.explanation.notes.clone());
+        let Pass { input, newer, .. } = self.explanation.pass;
+        let notes = input.notes.iter().chain(newer).zip(&self.explanation.notes);
+        let notes = notes.filter(|(note, _)| !self.is_found(note)).map(|(_, text)| text.clone());
+        let notes = Part::Text(notes.collect());
         let notes = Section::new("NOTES", Detail::Always, [notes]);
         [assumed.unless_empty(), brief, notes.unless_empty()].into_iter().flatten()
+    }
+
+    /// Whether a finding that is shown says what a note says.
+    fn is_found(&self, note: &Note) -> bool {
+        let shown = if self.wide { usize::MAX } else { findings::SHOWN };
+        let shown = self.explanation.findings.iter().take(shown);
+        // Not every report shows the others.
+        let mut shown = shown.filter(|it| it.severity < Severity::Info);
+        let metrics = &self.explanation.hpa.spec.metrics;
+        match note {
+            Note::StaleValues { metric, .. } => {
+                let is_it = |place: &usize| match metric {
+                    Some(name) => metrics[*place].name() == name,
+                    None => metrics[*place].is_resource(),
+                };
+                shown.any(|it| it.code == Code::StaleSamples && it.metrics.iter().any(is_it))
+            }
+            Note::NoSuchContainer { index, .. } => {
+                shown.any(|it| it.code == Code::UnknownContainer && it.metrics.contains(index))
+            }
+            Note::FieldDropped { .. } | Note::ToleranceIgnored { .. } => {
+                shown.any(|it| it.code == Code::FieldIgnored)
+            }
+            _ => false,
+        }
     }
 
     /// Words assumptions that are not defaults, in one sentence.

@@ -258,6 +258,32 @@ fn a_container_without_metrics() {
         }],
         all: 2,
         fails,
+        template: None,
+    };
+    // The template has another container than one of the pods.
+    let renamed = |template: &str| {
+        let mut items = named("app");
+        let at = items.iter().position(|it| it["metadata"]["name"] == "web-1").unwrap();
+        items[at]["spec"]["containers"] = json!([build::requesting("server", "100m")]);
+        items[at + 1]["containers"] = json!([{"name": "server", "usage": {"cpu": "5m"}}]);
+        items.push(json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}, "template": {
+                "metadata": {"labels": {"app": "web"}},
+                "spec": {"containers": [build::requesting(template, "100m")]}}},
+        }));
+        items
+    };
+    let of_template = |name: &str| ContainerMetricsMissing {
+        pods: vec![Unmeasured {
+            pod: "web-1".into(),
+            has_container: false,
+            waiting: None,
+            restarts: 0,
+        }],
+        template: Some(vec![name.into()]),
+        ..lacking(true)
     };
     let foreign = {
         let mut items = named("app");
@@ -290,6 +316,18 @@ fn a_container_without_metrics() {
             Some((Severity::Info, false, lacking(false).into())),
         ),
         ("is not in a pod", code, foreign, Some((Severity::Error, true, of_foreign.into()))),
+        (
+            "has been renamed in the template",
+            code,
+            renamed("server"),
+            Some((Severity::Error, true, of_template("server").into())),
+        ),
+        (
+            "is new in the template",
+            code,
+            renamed("app"),
+            Some((Severity::Error, true, of_template("app").into())),
+        ),
         ("is measured", code, named("app"), None),
         ("is unknown", code, named("ap"), None),
     ]);

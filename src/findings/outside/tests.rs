@@ -156,7 +156,7 @@ fn a_scaled_object_that_is_paused() {
             "metadata": {"name": "web", "namespace": "default", "annotations": annotations},
         })]
     };
-    let out = "autoscaling.keda.sh/paused-scale-out";
+    let (out, whole) = ("autoscaling.keda.sh/paused-scale-out", "autoscaling.keda.sh/paused");
     let plain =
         build::with(owned(disabled.clone()), &json!({"metadata": {"ownerReferences": null}}));
     for (hpa, objects, cpu, want) in [
@@ -164,6 +164,9 @@ fn a_scaled_object_that_is_paused() {
         // It explains nothing if the metrics do not ask for more.
         (owned(disabled.clone()), object(json!({out: "true"})), "50m", Some((false, vec![out]))),
         (owned(disabled.clone()), vec![], "100m", Some((true, vec![]))),
+        // As a whole it explains what the target has, whatever the metrics ask for.
+        (owned(disabled.clone()), object(json!({whole: "true"})), "50m", Some((true, vec![whole]))),
+        (owned(disabled.clone()), object(json!({whole: "false"})), "50m", None),
         // Its own behavior.
         (owned(disabled.clone()), object(json!({out: "false"})), "100m", None),
         (owned(json!(null)), vec![], "100m", None),

@@ -92,6 +92,108 @@ fn each_code_appears_where_its_rule_decides_and_not_beside_it() {
     }
 }
 
+/// Returns the same HPA, owned by a ScaledObject of KEDA with these annotations.
+fn of_keda(items: &[Value], annotations: &Value) -> Vec<Value> {
+    let owner = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
+        "uid": "1", "controller": true}]);
+    let owned = json!({"metadata": {"ownerReferences": owner}});
+    let mut items = with(items, "HorizontalPodAutoscaler", &owned);
+    items.push(json!({
+        "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+        "metadata": {"name": "web", "namespace": "default", "annotations": annotations},
+    }));
+    items
+}
+
+/// Returns an HPA with a queue of this length and a target.
+fn queue(target: &Value, length: &str, replicas: usize) -> Vec<Value> {
+    let items = state(&[build::external("queue", target)], &vec!["50m"; replicas]);
+    [items, vec![build::queue(&[length])]].concat()
+}
+
+#[test]
+fn a_target_that_keda_scales_from_zero_is_in_order() {
+    let none = state(&[build::resource("cpu", &build::utilization(50))], &[]);
+    let told = |items: &[Value]| -> Vec<_> {
+        let told = |it: &super::super::Finding| (it.code(), it.severity);
+        found(items).iter().map(told).collect()
+    };
+    let paused = |key: &str, value: &str| of_keda(&none, &json!({key: value}));
+    assert_eq!(told(&none), [(Code::SwitchedOff, Severity::Warning)]);
+    assert_eq!(told(&of_keda(&none, &json!({}))), [(Code::SwitchedOff, Severity::Info)]);
+    for pause in [
+        paused("autoscaling.keda.sh/paused", "true"),
+        paused("autoscaling.keda.sh/paused-replicas", "0"),
+    ] {
+        let want = [(Code::PausedByKeda, Severity::Warning), (Code::SwitchedOff, Severity::Info)];
+        assert_eq!(told(&pause), want);
+        let Facts::SwitchedOff(facts) = &found(&pause)[1].facts else { panic!() };
+        assert!(facts.is_paused);
+    }
+}
+
+/// Beside a finding without whose trouble the bound would not decide, the bound is not what to change.
+#[test]
+fn a_bound_decides_only_because_of_something_else() {
+    let most = |items: Vec<Value>, max: i32| with_spec(&items, &json!({ "maxReplicas": max }));
+    let paused = json!({"autoscaling.keda.sh/paused": "true"});
+    let busy = most(pods("90m"), 7);
+    for (items, prior) in [
+        (busy.clone(), None),
+        (of_keda(&busy, &json!({})), None),
+        (of_keda(&busy, &paused), Some(Code::PausedByKeda)),
+        // 225 of 75 in all are three times as many pods, and 3 pods at 75 each.
+        (most(queue(&build::value("75"), "225", 4), 7), Some(Code::ValueMultiplies)),
+        // As an average, 900 needs 12 pods in any case.
+        (most(queue(&build::average("75"), "900", 4), 7), None),
+        (most(queue(&build::average("750m"), "75", 4), 5), Some(Code::SuspectUnit)),
+    ] {
+        let all = found(&items);
+        let bounds = all.iter().filter_map(|it| match &it.facts {
+            Facts::AtMax(facts) => Some((facts.0.prior, it.severity)),
+            _ => None,
+        });
+        let severity = if prior.is_some() { Severity::Info } else { Severity::Warning };
+        assert_eq!(bounds.collect::<Vec<_>>(), [(prior, severity)]);
+        assert_eq!(all[0].code(), prior.unwrap_or(Code::AtMax));
+    }
+}
+
+#[test]
+fn a_minimum_that_cannot_be_lower() {
+    let idle = |keda: bool, gate: bool| {
+        let items = queue(&build::average("10"), "0", 1);
+        let items = if keda { of_keda(&items, &json!({})) } else { items };
+        let gates = json!({"featureGates": {"HPAScaleToZero": gate}});
+        with(&items, "ControllerState", &gates)
+    };
+    for (items, least) in
+        [(idle(false, false), 1), (idle(false, true), 0), (idle(true, false), 1), (idle(true, true), 1)]
+    {
+        let all = found(&items);
+        let [Facts::AtMin(facts)] = all.iter().map(|it| &it.facts).collect::<Vec<_>>()[..] else {
+            panic!("{all:?}")
+        };
+        assert_eq!((facts.least, facts.bound.bound, facts.bound.asked), (least, 1, 0));
+    }
+}
+
+/// 0.8 × 4 is 3.2, rounded up to 4; so is 0.8 of another target.
+#[test]
+fn a_target_is_raised_only_if_the_pass_then_proposes_fewer() {
+    let rounding = |queue: &str| {
+        let metrics =
+            [build::resource("cpu", &build::utilization(50)), build::external("queue", &build::average("10"))];
+        let items = [state(&metrics, &["40m"; 4]), vec![build::queue(&[queue])]].concat();
+        let mut all = found(&items).into_iter().map(|it| it.facts);
+        let facts = all.find_map(|it| if let Facts::Rounding(it) = it { Some(it) } else { None });
+        let facts = facts.unwrap();
+        (facts.beside, facts.target.map(|it| it.proposal))
+    };
+    assert_eq!(rounding("32"), (vec![1], None));
+    assert_eq!(rounding("20"), (vec![], Some(3)));
+}
+
 #[test]
 fn where_a_limit_holds_as_well_the_window_explains_nothing() {
     let disabled = json!({"behavior": {"scaleDown": {"selectPolicy": "Disabled"}}});
@@ -101,6 +203,16 @@ fn where_a_limit_holds_as_well_the_window_explains_nothing() {
     assert_eq!(codes[..2], [(Code::DirectionDisabled, true), (Code::HeldByWindow, false)]);
     let Facts::DirectionDisabled(facts) = all[0].facts else { panic!("{codes:?}") };
     assert_eq!((facts.direction, facts.desired), (Direction::Down, 1));
+    // Beside a bound it says nothing.
+    let least = json!({"minReplicas": 4});
+    let codes = |items: &[Value]| found(items).iter().map(|it| it.code()).collect::<Vec<_>>();
+    let recommended = |replicas: i32| {
+        let recommendations = json!([{"replicas": replicas, "time": "2026-11-21T05:56:00Z"}]);
+        let items = with_spec(&pods("10m"), &least);
+        with(&items, "ControllerState", &json!({ "recommendations": recommendations }))
+    };
+    assert_eq!(codes(&recommended(2)), [Code::AtMin]);
+    assert_eq!(codes(&recommended(5)), [Code::HeldByWindow]);
 }
 
 #[test]

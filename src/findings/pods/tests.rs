@@ -378,6 +378,10 @@ fn replicas_without_pods() {
     let set = with(&scaled(long_ago), "HorizontalPodAutoscaler", &set);
     let flaps = json!({"status": {"conditions": [
         {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:49:00Z"}]}});
+    // A pod without a node has no condition Ready.
+    let homeless = json!({"status": {"phase": "Pending", "startTime": null, "conditions": [
+        {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no node"}]}});
+    let homeless = unmeasured(with_pods(&set, &["web-2"], &homeless), "web-2");
     let set = with_pods(&set, &["web-2"], &flaps);
     let waits =
         ReplicasWithoutPods { waits_for: Some("web-2".into()), ..facts(None, Some(long_ago)) };
@@ -392,7 +396,8 @@ fn replicas_without_pods() {
         ("are there, and not reported", code, unreported, None),
         ("are all missing", code, none, Some((Severity::Error, true, all.into()))),
         ("no longer fail", code, fails("False"), None),
-        ("wait for another one", code, set, warning(waits)),
+        ("wait for another one", code, set, warning(waits.clone())),
+        ("wait for one without a node", code, homeless, warning(waits)),
     ]);
 }
 

@@ -75,6 +75,29 @@ fn requests_that_are_missing() {
         pod["metadata"]["ownerReferences"] = Value::Null;
         items
     };
+    // A rollout has replaced the first pod, and the second has the earlier template.
+    let rollout = |template: &Value, containers: Value, newest: &str| {
+        let mut items = owned(&two, template);
+        let set = |hash: &str, revision: &str| {
+            let owner = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": true}]);
+            json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {
+                "name": format!("web-{hash}"), "namespace": "default", "ownerReferences": owner,
+                "labels": {"app": "web", "pod-template-hash": hash},
+                "annotations": {"deployment.kubernetes.io/revision": revision}}})
+        };
+        let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-1";
+        let pod = items.iter_mut().find(is_it).unwrap();
+        pod["metadata"]["labels"]["pod-template-hash"] = json!("6e");
+        pod["metadata"]["ownerReferences"][0]["name"] = json!("web-6e");
+        pod["spec"]["containers"] = containers;
+        let revision = |hash: &str| if hash == newest { "2" } else { "1" };
+        items.extend(["5d", "6e"].map(|hash| set(hash, revision(hash))));
+        items
+    };
+    let unset = json!([{"name": "app"}]);
+    let earlier = |container: &str, usage| {
+        missing(vec![lacking(container, Source::Earlier, &pods[1..], usage)], None)
+    };
     let of_job = Source::Foreign { owner: Some("Job/seed".to_owned()) };
     let code = Code::MissingRequest;
     let all = |source| vec![lacking("proxy", source, &pods, Some(9))];
@@ -110,6 +133,30 @@ fn requests_that_are_missing() {
             code,
             job,
             missing(vec![lacking("seed", of_job, &["seed-x".into()], None)], None),
+        ),
+        (
+            "of a container that the template no longer has",
+            code,
+            rollout(&app, both.clone(), "5d"),
+            earlier("proxy", None),
+        ),
+        (
+            "of a container for which the template now has one",
+            code,
+            rollout(&app, unset.clone(), "5d"),
+            earlier("app", Some(50)),
+        ),
+        (
+            "of a container that is injected into new pods",
+            code,
+            rollout(&app, both.clone(), "6e"),
+            missing(vec![lacking("proxy", Source::Injected, &pods[1..], None)], Some("app")),
+        ),
+        (
+            "of a container whose request the template has lost",
+            code,
+            rollout(&unset, unset.clone(), "6e"),
+            missing(vec![lacking("app", Source::Template, &pods[1..], Some(50))], None),
         ),
         (
             "where the target is an amount",
@@ -361,12 +408,14 @@ fn a_target_that_limits_keep_out_of_reach() {
         (
             "above the limits",
             limited(120, Some("100m"), "99m"),
-            Some((Some(100), 132, Some(90), true)),
+            // 99% is 11% above 89%, and 10% above 90%.
+            Some((Some(100), 132, Some(89), true)),
         ),
         (
             "within the tolerance",
             limited(95, Some("100m"), "30m"),
-            Some((Some(100), 104, Some(90), false)),
+            // 95% of what the limits allow is 10.5% above 86%.
+            Some((Some(100), 104, Some(86), false)),
         ),
         ("below the limits", limited(90, Some("100m"), "99m"), None),
         ("with higher limits", limited(120, Some("200m"), "99m"), None),
@@ -374,4 +423,6 @@ fn a_target_that_limits_keep_out_of_reach() {
     ] {
         assert_eq!(told(&items), want, "{about}");
     }
+    let finding = only(Code::UnreachableTarget, &limited(120, Some("100m"), "99m")).unwrap();
+    assert_eq!(finding.without.and_then(|it| it.proposal), Some(3));
 }

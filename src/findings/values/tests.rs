@@ -122,6 +122,12 @@ fn a_value_that_multiplies() {
         let items = state(&[queue(target)], &["50m"; 3]);
         [items, vec![build::queue(&[value])]].concat()
     };
+    let named = |name: &str, value: &str| {
+        let items = state(&[build::external(name, &build::value("75"))], &["50m"; 3]);
+        let mut values = build::queue(&[value]);
+        values["items"][0]["metricName"] = json!(name);
+        [items, vec![values]].concat()
+    };
     let multiplies = |value: &str, proposals: &[i32], average| ValueMultiplies {
         metric: 0,
         current: quantity(value),
@@ -142,6 +148,18 @@ fn a_value_that_multiplies() {
             code,
             external(&build::value("75"), "90"),
             Some((Severity::Info, true, multiplies("90", &[4, 5, 6, 8], 2).into())),
+        ),
+        (
+            "as a time, which falls with the replicas",
+            code,
+            named("request_duration_p95", "225"),
+            Some((Severity::Info, true, multiplies("225", &[9, 27], 3).into())),
+        ),
+        (
+            "as a share, which falls with the replicas",
+            code,
+            named("gpu_util", "225"),
+            Some((Severity::Info, true, multiplies("225", &[9, 27], 3).into())),
         ),
         ("less than the target", code, external(&build::value("75"), "25"), None),
         ("an average", code, external(&build::average("75"), "225"), None),

@@ -331,7 +331,7 @@ impl Words for UnknownContainer {
 
 impl Words for ContainerMetricsMissing {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, container, pods, all, fails } = self;
+        let Self { metric, container, pods, all, fails, template } = self;
         let label = about.label(*metric);
         let effect = match fails {
             true => "which fails the metric for all pods",
@@ -353,11 +353,33 @@ impl Words for ContainerMetricsMissing {
         }
         let namespace = about.namespace();
         let names_of: Vec<&str> = pods.iter().map(|it| &*it.pod).collect();
-        let command = pods.first().filter(|it| it.has_container).map(|it| {
+        let logs = |it: &Unmeasured| {
             let (pod, container) = (shell_word(&it.pod), shell_word(container));
             let previous = if it.restarts > 0 { " --previous" } else { "" };
             format!("kubectl logs {pod} -c {container} {namespace}{previous}")
-        });
+        };
+        let lacking = pods.iter().any(|it| !it.has_container);
+        let (advice, command) = match template.as_deref() {
+            _ if !lacking => (
+                format!("Find out why {container} does not run in {}.", names(&names_of)),
+                pods.first().map(logs),
+            ),
+            Some(own) if own.iter().any(|it| **it == *container) => (
+                format!("Wait for the rollout to end: the template has the container {container}."),
+                about.rollout_status(),
+            ),
+            Some(own) => {
+                let path = format!("/spec/metrics/{metric}/containerResource/container");
+                let own: Vec<&str> = own.iter().map(|it| &**it).collect();
+                let used = match own[..] {
+                    [only] => format!("Use {}.", about.container_metric(*metric, only)),
+                    _ => format!("Use a container of the template: {}.", names(&own)),
+                };
+                let replace = |only: &&str| about.replace(&path, only);
+                (used, own.first().filter(|_| own.len() == 1).map(replace))
+            }
+            None => ("Use a container that all pods have.".to_owned(), about.list_pods("")),
+        };
         Text {
             summary: format!(
                 "{} of {} {} no metrics for {label}, {effect}",
@@ -366,7 +388,7 @@ impl Words for ContainerMetricsMissing {
                 have(pods.len())
             ),
             evidence,
-            advice: format!("Find out why {container} does not run in {}.", names(&names_of)),
+            advice,
             commands: command.into_iter().collect(),
             objects: names_of.iter().map(|name| format!("pod/{name}")).collect(),
         }

@@ -21,6 +21,7 @@ use crate::engine::decision::MetricStep;
 use crate::findings::{Alternative, Code, Facts, Finding, Next, Severity};
 use crate::pass::Pass;
 use crate::snapshot::hpa::{Hpa, MetricSpec, MetricTarget};
+use crate::whatif::overrides::NamedMetric;
 
 /// A finding, worded. Serializes as the published object.
 #[derive(Debug, Clone, Serialize)]
@@ -29,9 +30,9 @@ pub struct FindingView {
     pub code: Code,
     /// Its severity.
     pub severity: Severity,
-    /// The metrics whose failure it explains, by index in the spec.
+    /// The metrics whose failure or samples it explains, by index in the spec.
     #[serde(skip)]
-    pub(super) failed: Vec<usize>,
+    pub(super) metrics: Vec<usize>,
     #[serde(flatten)]
     text: Text,
 }
@@ -121,8 +122,13 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
         };
         let text = words.text(&about);
         let Finding { facts, severity, .. } = finding;
-        let failed = facts.failed_metrics();
-        FindingView { code: facts.code(), severity: *severity, failed, text }
+        let all = || pass.decision.metrics().map(|step| step.index);
+        let metrics = match facts {
+            _ if finding.is_about_pods() => all().collect(),
+            Facts::StaleSamples(facts) => facts.metrics.clone(),
+            facts => facts.failed_metrics(),
+        };
+        FindingView { code: facts.code(), severity: *severity, metrics, text }
     };
     findings.iter().map(view).collect()
 }
@@ -152,14 +158,21 @@ impl<'a> About<'a> {
         self.spec(metric).target().unwrap_or(&NONE)
     }
 
-    /// Returns a metric as flags of `predict` name it: `cpu`, `app=cpu`.
-    fn metric_flag(&self, metric: usize) -> String {
+    /// Returns how to predict another target of a metric; `None` if flags cannot tell it from others of its
+    /// name.
+    fn with_target(&self, metric: usize, target: &str) -> Option<String> {
         let spec = self.spec(metric);
         let name = match spec.container() {
             Some(container) => format!("{container}={}", spec.name()),
             None => spec.name().to_owned(),
         };
-        shell_word(&name)
+        let selected = format!("{name}{{{}}}", spec.selector());
+        let is_it = |name: &String| {
+            let place = NamedMetric::read(name, "").and_then(|it| it.place(&self.pass.input.snapshot));
+            place.is_ok_and(|place| place == metric)
+        };
+        let name = [name, selected].into_iter().find(is_it)?;
+        Some(self.predict(&format!("--target {}", shell_word(&format!("{name}={target}")))))
     }
 
     /// Returns the HPA itself, as an object to look at.
@@ -225,6 +238,11 @@ impl<'a> About<'a> {
     /// Returns a command that opens the ScaledObject that KEDA creates the HPA from.
     fn edit(&self, owner: &OwnerReference) -> String {
         self.kubectl_for(&owner.name, "edit scaledobject", "")
+    }
+
+    /// Returns a command that shows a ScaledObject, with whether it is active or paused.
+    fn scaled_object(&self, owner: &OwnerReference) -> String {
+        self.kubectl_for(&owner.name, "get scaledobject", "")
     }
 
     /// Returns a field of the spec as advice names it, where it must be changed: `maxReplicas`, or
@@ -360,6 +378,11 @@ impl About<'_> {
             false => format!("{without_it}, the answer is the same: {without}."),
         })
     }
+}
+
+/// Returns the advice to deal with another finding first.
+fn follow(code: Code) -> String {
+    format!("Follow the advice of {}.", code.as_str())
 }
 
 /// Returns the field of a ScaledObject's spec that sets a field of the HPA's spec (`ScaledObjectSpec`).

@@ -102,6 +102,9 @@ impl Words for PausedByKeda {
             let verb = if fields.len() == 1 { "is" } else { "are" };
             evidence.push(format!("In the HPA, {} {verb} Disabled.", list(&fields)));
         }
+        if self.is_whole() {
+            evidence.push("KEDA takes the HPA of a paused ScaledObject away.".to_owned());
+        }
         evidence.extend(about.without().map(|it| format!("Without the pause: {it}.")));
         let summary = match (annotations.is_empty(), directions.is_empty()) {
             (true, _) => format!(
@@ -265,9 +268,11 @@ impl Words for OtherWriter {
         let fields = format!("kubectl get {target} {namespace} -o yaml --show-managed-fields");
         let (advice, commands) = match self.writer.as_ref().map(|it| &it.by) {
             Some(By::Scale | By::Hand) => (
-                "Leave the replicas to the HPA: to keep more or fewer, change minReplicas or \
-                 maxReplicas."
-                    .to_owned(),
+                format!(
+                    "Leave the replicas to the HPA: to keep more or fewer, change {} or {}.",
+                    about.field("minReplicas"),
+                    about.field("maxReplicas")
+                ),
                 vec![about.predict("--for 10m"), about.patch_spec(&self.bounds(about))],
             ),
             Some(By::ArgoCd) => (

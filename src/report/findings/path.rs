@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
-use super::{About, Text, Words};
+use super::{About, Text, Words, follow};
 use crate::engine::decision::{Direction, RateLimit};
+use crate::findings::Code;
 use crate::findings::path::{
     AboveMax, AtMax, AtMin, BelowMin, Bound, Corrected, DirectionDisabled, HeldByWindow, Raised,
     RateLimited, Rounding, SwitchedOff, WithinTolerance,
@@ -113,23 +114,37 @@ impl Words for Rounding {
             if let Some(at) = borders.fewer {
                 let mut text =
                     format!("At {} or less, {label} proposes fewer replicas", value(borders, at));
-                if let Some(window) = self.window.filter(|window| !window.is_zero()) {
+                let window = self.window.filter(|window| !window.is_zero());
+                if let Some(window) = window.filter(|_| self.beside.is_empty()) {
                     text += &format!(", which takes effect {} later", duration(window));
                 }
                 evidence.push(format!("{text}."));
             }
         }
         let exact = number((self.exact * 100.0).round() / 100.0);
+        let also: Vec<String> = self.beside.iter().map(|metric| about.label(*metric)).collect();
         let (advice, commands) = match &self.target {
             Some(Raised { target: to, proposal }) => {
                 let to = target(to);
-                let metric = about.metric_flag(self.metric);
                 (
-                    format!("To scale to {proposal} at this load, raise the target to {to}."),
-                    vec![about.predict(&format!("--target {metric}={to}"))],
+                    format!(
+                        "To have {proposal} proposed at this load, raise the target of {label} to {to}."
+                    ),
+                    Vec::from_iter(about.with_target(self.metric, &to)),
                 )
             }
-            None => ("Wait for less load.".to_owned(), vec![]),
+            None if also.is_empty() => ("Wait for less load.".to_owned(), vec![]),
+            None => {
+                let propose = if also.len() == 1 { "proposes" } else { "propose" };
+                (
+                    format!(
+                        "Wait for less load: {} {propose} {} as well.",
+                        list(&also),
+                        self.replicas
+                    ),
+                    vec![],
+                )
+            }
         };
         Text {
             summary: format!(
@@ -247,19 +262,18 @@ impl Words for RateLimited {
                 )
             }
         };
-        let predict = format!(
-            "--set behavior.{}.selectPolicy={}",
-            rules(direction),
-            if limit.select_policy.as_deref() == Some("Min") { "Max" } else { "Min" }
-        );
+        let max = format!("--set behavior.{}.selectPolicy=Max", rules(direction));
+        let allowed = || limit.policies.iter().map(|it| it.replicas);
+        // The other choice allows more only if a policy does.
+        let is_smallest = limit.select_policy.as_deref() == Some("Min");
+        let allows_more = is_smallest && allowed().any(|it| it != limit.replicas);
+        let mut commands = vec![about.predict("--for 5m")];
+        commands.extend(allows_more.then(|| about.predict(&max)));
         Text {
             summary: format!("the metrics propose {desired}, but {what}"),
             evidence,
             advice,
-            commands: match limit.policies.len() {
-                0 | 1 => vec![about.predict("--for 5m")],
-                _ => vec![about.predict("--for 5m"), about.predict(&predict)],
-            },
+            commands,
             objects: about.own(),
         }
     }
@@ -272,7 +286,7 @@ impl Words for DirectionDisabled {
         let behavior = json!({ rules(direction): { "selectPolicy": null } });
         let mut commands = vec![about.predict(&format!("--set {field}=null"))];
         let advice = match self.is_paused {
-            true => "Follow the advice of paused-by-keda.".to_owned(),
+            true => follow(Code::PausedByKeda),
             false => {
                 commands.push(about.patch_spec(&json!({ "behavior": behavior })));
                 format!(
@@ -311,28 +325,43 @@ fn bounded(about: &About<'_>, bound: &Bound, field: &str) -> Vec<String> {
 
 impl Words for AtMax {
     fn text(&self, about: &About<'_>) -> Text {
+        /// A maximum is hardly raised further at once.
+        const MOST: i32 = 4;
         let Self(bound) = self;
         let Bound { asked, bound: max, .. } = *bound;
         let below = bound.metric.filter(|_| bound.ratio.is_some_and(|ratio| ratio <= 1.0));
         let field = about.field("maxReplicas");
-        let advice = match below {
-            Some(metric) => format!(
-                "Look at the pods that are counted before you raise {field}: {} is not above its \
-                 target.",
-                about.label(metric)
+        let most = max.saturating_mul(MOST);
+        let (advice, commands) = match (bound.prior, below) {
+            (Some(prior), _) => (follow(prior), Vec::new()),
+            (None, Some(metric)) => (
+                format!(
+                    "Look at the pods that are counted before you raise {field}: {} is not above \
+                     its target.",
+                    about.label(metric)
+                ),
+                Vec::from_iter(about.list_pods("")),
             ),
-            None => {
-                format!("Raise {field}, if the nodes and what the pods depend on can carry it.")
-            }
+            (None, None) => (
+                match asked > most {
+                    true => format!(
+                        "Raise {field} as far as the nodes and what the pods depend on can carry it."
+                    ),
+                    false => format!(
+                        "Raise {field}, if the nodes and what the pods depend on can carry it."
+                    ),
+                },
+                vec![
+                    about.predict(&format!("--max {}", asked.min(most))),
+                    about.patch_spec(&json!({ "maxReplicas": asked.min(most) })),
+                ],
+            ),
         };
         Text {
             summary: format!("the metrics propose {asked}, and maxReplicas is {max}"),
             evidence: bounded(about, bound, "maxReplicas"),
             advice,
-            commands: vec![
-                about.predict(&format!("--max {asked}")),
-                about.patch_spec(&json!({ "maxReplicas": asked })),
-            ],
+            commands,
             objects: about.own(),
         }
     }
@@ -340,17 +369,36 @@ impl Words for AtMax {
 
 impl Words for AtMin {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self(bound) = self;
+        let Self { bound, least } = self;
         let Bound { asked, bound: min, .. } = *bound;
-        let lower = asked.max(1);
+        let lower = asked.max(*least);
+        let (advice, commands) = match (bound.prior, about.hpa().scaled_object()) {
+            (Some(prior), _) => (follow(prior), Vec::new()),
+            (None, _) if lower < min => (
+                format!("Lower {} if fewer replicas are enough.", about.field("minReplicas")),
+                vec![
+                    about.predict(&format!("--min {lower}")),
+                    about.patch_spec(&json!({ "minReplicas": lower })),
+                ],
+            ),
+            (None, Some(owner)) => (
+                "Leave it: KEDA itself scales to 0 while no trigger is active, if \
+                 minReplicaCount is 0."
+                    .to_owned(),
+                vec![about.scaled_object(owner)],
+            ),
+            (None, None) => (
+                "Leave it: fewer than 1 needs the feature gate HPAScaleToZero, and a metric of type \
+                 Object or External."
+                    .to_owned(),
+                Vec::new(),
+            ),
+        };
         Text {
             summary: format!("the metrics propose {asked}, and minReplicas is {min}"),
             evidence: bounded(about, bound, "minReplicas"),
-            advice: format!("Lower {} if fewer replicas are enough.", about.field("minReplicas")),
-            commands: vec![
-                about.predict(&format!("--min {lower}")),
-                about.patch_spec(&json!({ "minReplicas": lower })),
-            ],
+            advice,
+            commands,
             objects: about.own(),
         }
     }
@@ -418,16 +466,28 @@ impl Words for SwitchedOff {
                     .to_owned(),
             );
         }
+        let owner = about.hpa().scaled_object();
+        let (advice, commands) = match owner {
+            _ if self.is_paused => (follow(Code::PausedByKeda), Vec::new()),
+            Some(owner) => (
+                "Wait for a trigger to become active; KEDA then scales the target up.".to_owned(),
+                vec![about.scaled_object(owner)],
+            ),
+            None => (
+                "Scale the target to 1; the HPA takes over from there.".to_owned(),
+                vec![format!(
+                    "kubectl scale {} {} --replicas=1",
+                    about.target(),
+                    about.namespace()
+                )],
+            ),
+        };
         Text {
             summary: "the target has 0 replicas, so the HPA is off, whatever the metrics say"
                 .to_owned(),
             evidence,
-            advice: "Scale the target to 1; the HPA takes over from there.".to_owned(),
-            commands: vec![format!(
-                "kubectl scale {} {} --replicas=1",
-                about.target(),
-                about.namespace()
-            )],
+            advice,
+            commands,
             objects: vec![about.target()],
         }
     }

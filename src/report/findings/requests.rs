@@ -80,6 +80,7 @@ impl MissingRequest {
                 let patch = shell_word(&patch.to_string());
                 Some(format!("kubectl patch {target} {namespace} --type=merge -p {patch}"))
             }
+            Source::Earlier => about.rollout_status(),
             Source::Foreign { .. } | Source::Unknown => None,
         }
     }
@@ -131,6 +132,9 @@ impl Words for MissingRequest {
                     "Container {container}{usage}, in {pods}: it is not in the template of {target}, so it was \
                      injected."
                 ),
+                Source::Earlier => format!(
+                    "Container {container}{usage}, in {pods}: the pod is of an earlier revision of {target}."
+                ),
                 Source::Foreign { owner: Some(owner) } => format!(
                     "Container {container}{usage}, in {pods}: the pod belongs to {owner}, not to {target}."
                 ),
@@ -166,6 +170,9 @@ impl Words for MissingRequest {
             Some((Source::Injected, None, None)) => {
                 format!("Let the injector set a {resource} request for {}.", names(&named))
             }
+            Some((Source::Earlier, ..)) => {
+                "Wait for the rollout to end, or delete the pods of the earlier revision.".to_owned()
+            }
             Some((Source::Foreign { .. }, ..)) => {
                 "Give the pods of the target labels of their own, so that no others match."
                     .to_owned()
@@ -175,6 +182,12 @@ impl Words for MissingRequest {
                 format!("Set a {resource} request for {} in {target}.", names(&named))
             }
         };
+        let mut commands: Vec<String> =
+            containers.iter().filter_map(|it| self.command(about, it)).collect();
+        if let Some(container) = instead.as_ref().filter(|_| commands.is_empty()) {
+            commands.push(about.use_container(*metric, container));
+        }
+        commands.dedup();
         let mut pods: Vec<&str> =
             containers.iter().flat_map(|it| it.pods.iter().map(|pod| &**pod)).collect();
         pods.sort_unstable();
@@ -191,9 +204,26 @@ impl Words for MissingRequest {
             ),
             evidence,
             advice,
-            commands: containers.iter().filter_map(|it| self.command(about, it)).collect(),
+            commands,
             objects: pods.iter().map(|name| format!("pod/{name}")).collect(),
         }
+    }
+}
+
+impl About<'_> {
+    /// Returns a command that turns a Resource metric into that of a container.
+    fn use_container(&self, metric: usize, container: &str) -> String {
+        let mut metrics = self.hpa().spec.metrics.clone();
+        metrics[metric] = metrics[metric].of_container(container);
+        self.patch_spec(&json!({ "metrics": metrics }))
+    }
+
+    /// Returns a command that shows how far a rollout is, if kubectl knows rollouts of the kind.
+    pub(super) fn rollout_status(&self) -> Option<String> {
+        let target = &self.hpa().spec.scale_target_ref;
+        let is_known = matches!(&*target.kind, "Deployment" | "StatefulSet");
+        let (target, namespace) = (self.target(), self.namespace());
+        is_known.then(|| format!("kubectl rollout status {target} {namespace} --timeout=5s"))
     }
 }
 
@@ -238,8 +268,6 @@ impl Words for DilutedByContainer {
                 about.without().map(|without| format!("With ContainerResource: {without}.")),
             );
         }
-        let mut metrics = about.hpa().spec.metrics.clone();
-        metrics[*metric] = metrics[*metric].of_container(container);
         let whole = about
             .step(*metric)
             .and_then(|step| step.proposal()?.current.average_utilization)
@@ -264,7 +292,7 @@ impl Words for DilutedByContainer {
                 }
             },
             commands: match has_container_metrics {
-                true => vec![about.patch_spec(&json!({ "metrics": metrics }))],
+                true => vec![about.use_container(*metric, container)],
                 false => Vec::new(),
             },
             objects: about.own(),
@@ -433,13 +461,9 @@ impl Words for MemoryBaseline {
             advice:
                 "Raise the memory request or the target, or use a metric that follows the load."
                     .to_owned(),
-            commands: percent
-                .map(|percent| {
-                    let metric = about.metric_flag(*metric);
-                    about.predict(&format!("--target {metric}={percent}%"))
-                })
-                .into_iter()
-                .collect(),
+            commands: Vec::from_iter(
+                percent.and_then(|percent| about.with_target(*metric, &format!("{percent}%"))),
+            ),
             objects: about.own(),
         }
     }
@@ -447,7 +471,7 @@ impl Words for MemoryBaseline {
 
 impl Words for UnreachableTarget {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, full, tolerance, border, reachable } = self;
+        let Self { metric, full, tolerance, border, reachable, is_full } = self;
         let label = about.label(*metric);
         let resource = about.spec(*metric).name();
         let target = about.target_of(*metric);
@@ -456,24 +480,26 @@ impl Words for UnreachableTarget {
             (Some(average), _) => (quantity(average), milli(*border, resource)),
             (None, None) => return Text::default(),
         };
-        let metric = about.metric_flag(*metric);
+        let mut evidence =
+            vec![format!("The tolerance above the target of {wanted} is {}.", percent(*tolerance))];
+        if let (Some(reachable), Some(without)) = (reachable, about.without()) {
+            evidence.push(format!("With a target of {reachable}%: {without}."));
+        }
         Text {
             summary: format!(
                 "the limits allow {label} to reach {}, and it must exceed {border} to add replicas",
                 value(full)
             ),
-            evidence: vec![format!(
-                "The tolerance above the target of {wanted} is {}.",
-                percent(*tolerance)
-            )],
+            evidence,
             advice: match reachable {
                 Some(reachable) => format!("Lower the target to {reachable}% or less."),
                 None => "Lower the target, or raise the limits.".to_owned(),
             },
-            commands: reachable
-                .map(|percent| about.predict(&format!("--target {metric}={percent}%")))
-                .into_iter()
-                .collect(),
+            commands: Vec::from_iter(
+                reachable
+                    .filter(|_| *is_full)
+                    .and_then(|percent| about.with_target(*metric, &format!("{percent}%"))),
+            ),
             objects: about.own(),
         }
     }

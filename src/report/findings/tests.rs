@@ -45,6 +45,83 @@ fn a_request_for_a_kind_that_kubectl_does_not_know() {
     );
 }
 
+/// Each of these states once had a remedy that changed nothing, or made it worse.
+#[test]
+fn remedies_that_work() {
+    let external = |name: &str, selector: &str, target: &Value| {
+        let mut metric = build::external(name, target);
+        metric["external"]["metric"]["selector"] = json!({"matchLabels": {"q": selector}});
+        metric
+    };
+    let alike = {
+        let metrics = ["a", "b"].map(|it| external("queue", it, &build::average("10")));
+        let values = [("a", "32"), ("b", "1")].map(|(label, value)| {
+            json!({"metricName": "queue", "metricLabels": {"q": label}, "value": value})
+        });
+        [state(&metrics, &["50m"; 4]), vec![build::external_values(values)]].concat()
+    };
+    let most = |items: &[Value], max: i32| {
+        with(items, "HorizontalPodAutoscaler", &json!({"spec": {"maxReplicas": max}}))
+    };
+    let least = |cpu: &str, min: i32| {
+        let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
+        let spec = json!({"spec": {"minReplicas": min, "behavior": behavior}});
+        with(&state(&[self::cpu()], &[cpu; 3]), "HorizontalPodAutoscaler", &spec)
+    };
+    let queue = |target: &Value, length: &str| {
+        let items = state(&[build::external("queue", target)], &["50m"; 2]);
+        [items, vec![build::queue(&[length])]].concat()
+    };
+    let predict = |flags: &str| format!("kubectl hpa predict web -n default {flags}");
+    let patch = |spec: Value| {
+        format!("kubectl patch hpa web -n default --type=merge -p '{}'", json!({"spec": spec}))
+    };
+    let few = |max: i32| vec![predict(&format!("--max {max}")), patch(json!({"maxReplicas": max}))];
+    for (code, items, advice, commands) in [
+        // 3.2 of 4 pods: another target for one of two metrics of a name.
+        (
+            Code::Rounding,
+            alike,
+            "To have 3 proposed at this load, raise the target of queue{q=a} to 11.",
+            vec![predict("--target 'queue{q=a}=11'")],
+        ),
+        (
+            Code::AtMax,
+            most(&queue(&build::average("10"), "150"), 4),
+            "Raise maxReplicas, if the nodes and what the pods depend on can carry it.",
+            few(15),
+        ),
+        (
+            Code::AtMax,
+            most(&queue(&build::average("10"), "900"), 4),
+            "Raise maxReplicas as far as the nodes and what the pods depend on can carry it.",
+            few(16),
+        ),
+        (
+            Code::AtMax,
+            most(&queue(&build::value("75"), "225"), 4),
+            "Follow the advice of value-multiplies.",
+            vec![],
+        ),
+        (
+            Code::AtMin,
+            least("10m", 3),
+            "Lower minReplicas if fewer replicas are enough.",
+            vec![predict("--min 1"), patch(json!({"minReplicas": 1}))],
+        ),
+        (
+            Code::AtMin,
+            least("0", 1),
+            "Leave it: fewer than 1 needs the feature gate HPAScaleToZero, and a metric of type Object \
+             or External.",
+            vec![],
+        ),
+    ] {
+        let text = said(code, &items);
+        assert_eq!((&*text.advice, text.commands), (advice, commands), "{code:?}");
+    }
+}
+
 #[test]
 fn a_question_for_a_metric_of_each_pod() {
     let metric = json!({"type": "Pods", "pods": {"target": build::average("10"),

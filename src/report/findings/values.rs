@@ -53,13 +53,6 @@ impl Words for StaleSamples {
     }
 }
 
-impl About<'_> {
-    /// Returns how to predict another target of a metric.
-    fn with_target(&self, metric: usize, value: &str) -> String {
-        self.predict(&format!("--target {}={value}", self.metric_flag(metric)))
-    }
-}
-
 impl Words for SuspectUnit {
     fn text(&self, about: &About<'_>) -> Text {
         let Self { metric, current, target, ratio, meant, is_fraction } = self;
@@ -71,7 +64,16 @@ impl Words for SuspectUnit {
         let plain = number(target.milli_value() as f64 / 1000.0);
         let mut evidence = vec![match is_fraction {
             true => {
-                format!("{target} is {plain} in plain units, while the value is a whole number.")
+                let step = about.step(*metric);
+                let total = step.and_then(|step| step.proposal()?.total.as_ref());
+                let whole = match total {
+                    Some(total) => format!("the total, {}, is a whole number", quantity(total)),
+                    None if about.spec(*metric).is_total() => {
+                        "the value is a whole number".to_owned()
+                    }
+                    None => "the values of the pods are whole numbers".to_owned(),
+                };
+                format!("{target} is {plain} in plain units, while {whole}.")
             }
             false => format!("With {meant}, the value would be {} of the target.", {
                 let share = current.milli_value() as f64 / meant.milli_value() as f64;
@@ -86,7 +88,7 @@ impl Words for SuspectUnit {
             ),
             evidence,
             advice: format!("Set the target to {meant}, if that is what is meant."),
-            commands: vec![about.with_target(*metric, &meant.to_string())],
+            commands: Vec::from_iter(about.with_target(*metric, &meant.to_string())),
             objects: about.own(),
         }
     }

@@ -130,7 +130,7 @@ impl Words<'_> {
                     || matches!(proposal.because, Because::FromZero)
             }
             MetricResult::Error(_) => {
-                !shown.into_iter().any(|finding| finding.failed.contains(&metric.index))
+                !shown.into_iter().any(|finding| finding.metrics.contains(&metric.index))
             }
             MetricResult::Unread(_) => true,
         }

@@ -489,7 +489,8 @@ fn bound(case: &Case<'_>, is: &str, found: &[Finding]) -> Option<Bound> {
     let status = &case.snapshot().hpa.status.conditions;
     let since = status.iter().find(|it| it.type_ == "ScalingLimited" && it.reason == is);
     let winner = winner(case);
-    let is_beyond = |proposal: i32| if asked > result { proposal > result } else { proposal < result };
+    let is_beyond =
+        |proposal: i32| if asked > result { proposal > result } else { proposal < result };
     Some(Bound {
         bound: result,
         asked,

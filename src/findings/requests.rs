@@ -245,7 +245,8 @@ pub(super) fn missing(case: &Case<'_>) -> Vec<Finding> {
             _ => None,
         };
         // These pods leave by themselves, or should have labels of their own.
-        let goes = |it: &&Unrequested| matches!(it.source, Source::Foreign { .. } | Source::Earlier);
+        let goes =
+            |it: &&Unrequested| matches!(it.source, Source::Foreign { .. } | Source::Earlier);
         let going: Vec<&str> = containers
             .iter()
             .filter(goes)
@@ -693,7 +694,8 @@ pub(super) fn memory_baseline(case: &Case<'_>, found: &[Finding]) -> Option<Find
     let memory = |step: &&MetricStep| step.name == "memory" && step.is_resource();
     let step = case.metrics().find(memory)?;
     // A target in another unit is above or below all that pods use.
-    let is_suspect = |it: &Finding| matches!(&it.facts, Facts::SuspectUnit(it) if it.metric == step.index);
+    let is_suspect =
+        |it: &Finding| matches!(&it.facts, Facts::SuspectUnit(it) if it.metric == step.index);
     if found.iter().any(is_suspect) {
         return None;
     }

@@ -146,7 +146,7 @@ fn a_bound_decides_only_because_of_something_else() {
         (most(queue(&build::value("75"), "225", 4), 7), Some(Code::ValueMultiplies)),
         // As an average, 900 needs 12 pods in any case.
         (most(queue(&build::average("75"), "900", 4), 7), None),
-        (most(queue(&build::average("750m"), "75", 4), 5), Some(Code::SuspectUnit)),
+        (most(queue(&build::average("750m"), "300", 4), 5), Some(Code::SuspectUnit)),
     ] {
         let all = found(&items);
         let bounds = all.iter().filter_map(|it| match &it.facts {
@@ -167,9 +167,12 @@ fn a_minimum_that_cannot_be_lower() {
         let gates = json!({"featureGates": {"HPAScaleToZero": gate}});
         with(&items, "ControllerState", &gates)
     };
-    for (items, least) in
-        [(idle(false, false), 1), (idle(false, true), 0), (idle(true, false), 1), (idle(true, true), 1)]
-    {
+    for (items, least) in [
+        (idle(false, false), 1),
+        (idle(false, true), 0),
+        (idle(true, false), 1),
+        (idle(true, true), 1),
+    ] {
         let all = found(&items);
         let [Facts::AtMin(facts)] = all.iter().map(|it| &it.facts).collect::<Vec<_>>()[..] else {
             panic!("{all:?}")
@@ -182,8 +185,10 @@ fn a_minimum_that_cannot_be_lower() {
 #[test]
 fn a_target_is_raised_only_if_the_pass_then_proposes_fewer() {
     let rounding = |queue: &str| {
-        let metrics =
-            [build::resource("cpu", &build::utilization(50)), build::external("queue", &build::average("10"))];
+        let metrics = [
+            build::resource("cpu", &build::utilization(50)),
+            build::external("queue", &build::average("10")),
+        ];
         let items = [state(&metrics, &["40m"; 4]), vec![build::queue(&[queue])]].concat();
         let mut all = found(&items).into_iter().map(|it| it.facts);
         let facts = all.find_map(|it| if let Facts::Rounding(it) = it { Some(it) } else { None });

@@ -168,7 +168,8 @@ impl<'a> About<'a> {
         };
         let selected = format!("{name}{{{}}}", spec.selector());
         let is_it = |name: &String| {
-            let place = NamedMetric::read(name, "").and_then(|it| it.place(&self.pass.input.snapshot));
+            let place =
+                NamedMetric::read(name, "").and_then(|it| it.place(&self.pass.input.snapshot));
             place.is_ok_and(|place| place == metric)
         };
         let name = [name, selected].into_iter().find(is_it)?;

@@ -171,7 +171,8 @@ impl Words for MissingRequest {
                 format!("Let the injector set a {resource} request for {}.", names(&named))
             }
             Some((Source::Earlier, ..)) => {
-                "Wait for the rollout to end, or delete the pods of the earlier revision.".to_owned()
+                "Wait for the rollout to end, or delete the pods of the earlier revision."
+                    .to_owned()
             }
             Some((Source::Foreign { .. }, ..)) => {
                 "Give the pods of the target labels of their own, so that no others match."

@@ -286,9 +286,6 @@ rules of v1.37.0, at 2026-11-21T07:00:00Z
 FINDINGS
   at-min: the metrics propose 1, and minReplicas is 2
     Lower minReplicas if fewer replicas are enough.
-  held-by-window: the metrics propose 1, but the higher recommendation of 2
-    from 15s ago holds for 5m
-    Wait, or set behavior.scaleDown.stabilizationWindowSeconds (default 300s).
 
 METRIC         CURRENT  TARGET   RATIO  COUNTED  PROPOSES
 cpu            2% (2m)     80%   0.025  2 ready         1  highest
@@ -870,7 +867,6 @@ POD        USAGE  GROUP    COUNTED  BECAUSE
 ready          -  missing        -  has no container "wbe"
 starting       -  missing        -  has no container "wbe"
 succeeded      -  missing        -  has succeeded and therefore has no metric; until it is removed
-spec.metrics[0]: no pod of the target has a container "wbe": they have "app"
 "#);
     insta::assert_snapshot!(container(&build::utilization(50)), @r#"
 METRIC      CURRENT  TARGET  RATIO  COUNTED             PROPOSES
@@ -879,6 +875,5 @@ POD        USAGE  GROUP    COUNTED  BECAUSE
 ready          -  missing        -  has no container "wbe"
 starting       -  missing        -  has no container "wbe"
 succeeded      -  missing        -  has succeeded and therefore has no metric; until it is removed
-spec.metrics[0]: no pod of the target has a container "wbe": they have "app"
 "#);
 }

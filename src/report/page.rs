@@ -234,9 +234,6 @@ impl Words<'_> {
             Note::NoSuchContainer { index, .. } => {
                 shown.any(|it| it.code == Code::UnknownContainer && it.metrics.contains(index))
             }
-            Note::FieldDropped { .. } | Note::ToleranceIgnored { .. } => {
-                shown.any(|it| it.code == Code::FieldIgnored)
-            }
             _ => false,
         }
     }

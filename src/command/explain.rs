@@ -129,7 +129,11 @@ fn one(
         Some(Output::Json) => structured::json(&explanation)?,
         Some(Output::Jsonl) => structured::json_line(&explanation)?,
         Some(Output::Yaml) => structured::yaml(&explanation)?,
-        Some(Output::Markdown) => markdown(&Page::new(&explanation, false, terminal.symbols())),
+        Some(Output::Markdown) => {
+            let mut page = Page::new(&explanation, false, terminal.symbols());
+            page.expect(&[watch.judged(pass, &explanation, None)]);
+            markdown(&page)
+        }
         wide => {
             let wide = wide == Some(Output::Wide);
             let page = Page::new(&explanation, wide, terminal.symbols());

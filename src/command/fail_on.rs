@@ -2,7 +2,10 @@
 
 use crate::error::Error;
 use crate::findings::{Code, Watched};
+use crate::pass::Pass;
 use crate::report::Explanation;
+use crate::report::prediction::Judged;
+use crate::whatif::expect::{Expectation, Facts};
 
 /// The exit code if what `--fail-on` names is found.
 pub(super) const FOUND: u8 = 3;
@@ -22,6 +25,20 @@ impl FindingsWatch {
             fail_on: fail_on.collect::<Result<_, _>>()?,
             ignored: ignored.collect::<Result<_, _>>()?,
         })
+    }
+
+    /// Judges whether nothing is found of `--fail-on` in a pass; `of` names the HPA if there are several.
+    pub(super) fn judged(
+        &self,
+        pass: &Pass,
+        explanation: &Explanation<'_>,
+        of: Option<String>,
+    ) -> Judged {
+        let facts = Facts::of(pass);
+        let judged =
+            |it: &Watched| Expectation::not_found(it.as_str(), &explanation.of(*it), &facts);
+        let expectations = self.fail_on.iter().map(judged).collect();
+        Judged { candidate: of, manifest: None, expectations }
     }
 
     /// What is found of `--fail-on`.

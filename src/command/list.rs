@@ -23,6 +23,7 @@ use crate::render::markdown::rows;
 use crate::render::{page, structured};
 use crate::report::Explanation;
 use crate::report::list::{ExplanationList, Row, one_by_one, overview, row};
+use crate::report::prediction::{Judged, expected};
 use crate::saved::assemble::assemble_all;
 use crate::saved::file;
 use crate::saved::objects::Objects;
@@ -150,6 +151,12 @@ impl<'a> List<'a> {
             (wide, _) => cells = Some(row(&explained, wide == Some(Output::Wide))),
         }
         let failed = explained.result.as_ref().map(|it| watch.failed(it)).unwrap_or_default();
+        let judged = match (args.output, &pass.result, &explained.result) {
+            (Some(Output::Markdown), Ok(pass), Ok(of)) => {
+                Some(watch.judged(pass, of, Some(explained.key())))
+            }
+            _ => None,
+        };
         let error = match &pass.result {
             Ok(pass) => unanswered(pass),
             Err(e) => Some(e.clone()),
@@ -159,7 +166,7 @@ impl<'a> List<'a> {
         let Listed { namespace, name, reference, .. } = explained;
         let no_pass = || Listed { namespace, name, reference, result: Ok(None) };
         let pass = if keeps { pass.and_then(|pass| Ok(Some(pass))) } else { no_pass() };
-        Ok(Hpa { text, cells, failed, error, pass })
+        Ok(Hpa { text, cells, failed, judged, error, pass })
     }
 
     /// Tells what was explained.
@@ -191,7 +198,11 @@ impl<'a> List<'a> {
                 String::new()
             }
             _ if hpas.is_empty() => String::new(),
-            Some(Output::Markdown) => rows(&overview(cells, args.all_namespaces, false)),
+            Some(Output::Markdown) => {
+                let judged = hpas.iter_mut().filter_map(|(_, hpa)| hpa.judged.take());
+                let expected = expected(&judged.collect::<Vec<_>>());
+                rows(&overview(cells, args.all_namespaces, false), expected.as_ref())
+            }
             wide => {
                 let wide = wide == Some(Output::Wide);
                 // Targets mostly have the names of their HPAs.
@@ -241,6 +252,8 @@ struct Hpa {
     cells: Option<Row>,
     /// What is found of `--fail-on`.
     failed: Vec<&'static str>,
+    /// Whether nothing is found of it, for a comment.
+    judged: Option<Judged>,
     /// Why there is no answer.
     error: Option<Error>,
     /// Its pass, if that is needed again.

@@ -27,8 +27,8 @@ pub struct StaleSamples {
     pub samples: usize,
     /// The end of the newest one.
     pub newest: Timestamp,
-    /// The window of that one.
-    pub window: SignedDuration,
+    /// The window of that one, if its API states windows.
+    pub window: Option<SignedDuration>,
     /// Whether the clock of the pass may be wrong, rather than the samples.
     pub doubts_clock: bool,
 }
@@ -69,6 +69,8 @@ pub struct ValueMultiplies {
 pub(super) fn stale_samples(case: &Case<'_>) -> Vec<Finding> {
     /// Working pipelines may be late by this much.
     const LATE: SignedDuration = SignedDuration::from_mins(2);
+    /// What the controller assumes if a custom metric states no window.
+    const UNSTATED: SignedDuration = SignedDuration::from_mins(1);
     let snapshot = case.snapshot();
     let mut found: Vec<(&str, StaleSamples)> = Vec::new();
     let doubts_clock = case.pass.input.clock_doubt.is_some_and(|doubt| doubt.why != Why::Old);
@@ -82,22 +84,27 @@ pub(super) fn stale_samples(case: &Case<'_>) -> Vec<Finding> {
         let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
         let ready: HashSet<&str> = ready.map(|row| &*case.pod_of(row).name).collect();
         let counted = |name: &str| ready.contains(name);
-        let times: Vec<(Timestamp, SignedDuration)> = match snapshot.metrics.get(step.index) {
+        let times: Vec<(Timestamp, Option<SignedDuration>)> = match snapshot.metrics.get(step.index)
+        {
             Some(MetricAnswer::PodMetrics) => {
                 let samples = snapshot.pod_metrics.iter().filter(|it| counted(&it.name));
-                samples.map(|it| (it.timestamp, it.window)).collect()
+                samples.map(|it| (it.timestamp, Some(it.window))).collect()
             }
             Some(MetricAnswer::Pods(values)) => {
                 let samples = values.iter().filter(|it| counted(&it.pod));
-                samples.map(|it| (it.timestamp, it.window)).collect()
+                samples.map(|it| (it.timestamp, Some(it.window))).collect()
             }
-            _ => Vec::new(),
+            Some(answer) => answer.times().into_iter().map(|time| (time, None)).collect(),
+            None => Vec::new(),
         };
         // An adapter that states no time says nothing about the age.
         let times: Vec<_> = times.into_iter().filter(|(time, _)| *time != ZERO_TIME).collect();
-        let is_old = |(time, window): &&(Timestamp, SignedDuration)| match doubts_clock {
-            true => snapshot.now.duration_since(*time).abs() > window.saturating_mul(2),
-            false => snapshot.is_stale(*time, *window),
+        let is_old = |(time, window): &&(Timestamp, Option<SignedDuration>)| {
+            let window = window.unwrap_or(UNSTATED);
+            match doubts_clock {
+                true => snapshot.now.duration_since(*time).abs() > window.saturating_mul(2),
+                false => snapshot.is_stale(*time, window),
+            }
         };
         let stale = times.iter().filter(is_old).count();
         let newest = times.iter().filter(is_old).max_by_key(|(time, _)| *time);

@@ -18,7 +18,7 @@ pub fn markdown(page: &Page) -> String {
     if let Some(warning) = &page.warning {
         paragraph(&mut out, "**", warning);
     }
-    paragraph(&mut out, "", &page.title);
+    let _ = write!(out, "### {}\n\n", prose(&page.title));
     if let Some(expected) = &page.expected {
         section(&mut out, expected);
     }
@@ -45,9 +45,12 @@ pub fn markdown(page: &Page) -> String {
     out
 }
 
-/// Returns a list as Markdown.
-pub fn rows(overview: &Overview) -> String {
+/// Returns a list as Markdown, after what is expected of it.
+pub fn rows(overview: &Overview, expected: Option<&Section>) -> String {
     let mut out = String::new();
+    if let Some(expected) = expected {
+        section(&mut out, expected);
+    }
     let cells = |row: &Vec<String>| row.iter().map(|cell| prose(cell)).collect();
     table(&mut out, &overview.columns, overview.rows.iter().map(|(_, row)| cells(row)));
     out
@@ -97,6 +100,7 @@ fn section(out: &mut String, section: &Section) {
                     }
                 }
             }
+            Part::Hinted(text, _) => paragraph(out, "", text),
             Part::Text(sentences) => {
                 for sentence in sentences {
                     paragraph(out, "", sentence);

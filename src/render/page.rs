@@ -48,6 +48,7 @@ pub fn page(page: &Page, layout: &Layout) -> String {
     }
     let is_shown = |section: &&Section| match section.detail {
         Detail::Always | Detail::Folded => true,
+        Detail::Roomy => layout.width.is_none_or(|width| width >= ROOMY),
         Detail::Wide => page.wide,
         Detail::Comment => false,
     };
@@ -142,6 +143,9 @@ impl Lines<'_> {
                     for sentence in sentences {
                         self.paragraph(INDENT, sentence, Style::new());
                     }
+                }
+                Part::Hinted(text, hint) => {
+                    self.paragraph(INDENT, &format!("{text}{hint}"), Style::new());
                 }
                 Part::Chart(chart) => {
                     if place > 0 {
@@ -303,17 +307,26 @@ impl Lines<'_> {
             "" => Cell::new(""),
             title => Cell::new(title.style(heading).to_string()),
         }));
+        // Nothing follows the last column.
+        let gap = |place: usize| if place + 1 < columns.len() { 2 } else { 0 };
         let widths = titles.iter().enumerate().map(|(place, title)| {
             let cells = rows.iter().map(|row| width_of(&row[place]));
-            cells.chain([width_of(title)]).max().unwrap_or(0) + 2
+            cells.chain([width_of(title)]).max().unwrap_or(0) + gap(place)
         });
         let widths: Vec<usize> = widths.collect();
-        for row in rows {
+        // What the other columns leave to names, which must not be broken inside a word.
+        let others: usize = widths.iter().skip(1).sum();
+        let room = self.layout.width.map(|width| width.saturating_sub(others + 2));
+        let room = room.filter(|room| *room >= usize::from(NARROWEST));
+        for mut row in rows {
+            if let (Some(name), Some(room)) = (row.first_mut(), room) {
+                *name = broken(name, room);
+            }
             grid.add_row(row.into_iter().map(Cell::new));
         }
         for (place, (title, numbers)) in columns.iter().enumerate() {
             if let Some(column) = grid.column_mut(place) {
-                column.set_padding((0, 2));
+                column.set_padding((0, gap(place) as u16));
                 if *numbers {
                     column.set_cell_alignment(CellAlignment::Right);
                 }
@@ -333,6 +346,24 @@ impl Lines<'_> {
         }
     }
 }
+
+/// Breaks a name that is too long for its room where one of its words ends.
+fn broken(name: &str, room: usize) -> String {
+    let ends = |letter: char| !letter.is_alphanumeric();
+    let (mut text, mut line) = (String::new(), 0);
+    for word in name.split_inclusive(ends) {
+        if line > 0 && line + width_of(word) > room {
+            text.push('\n');
+            line = 0;
+        }
+        text.push_str(word);
+        line += width_of(word);
+    }
+    text
+}
+
+/// The width from which a terminal has room for what findings have said in short.
+const ROOMY: usize = 100;
 
 /// The minimum width of a text column, including padding: room for `3 unready,`.
 const NARROWEST: u16 = 12;

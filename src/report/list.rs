@@ -207,11 +207,14 @@ impl Explanation<'_> {
         })
     }
 
-    /// Returns the metrics as `kubectl get hpa` shows them: `cpu: 63%/80%`.
+    /// Returns the metrics as `kubectl get hpa` shows them, evaluated or not: `cpu: 63%/80%`.
     fn targets(&self) -> String {
         const SHOWN: usize = 2;
-        let all: Vec<String> =
-            self.pass.decision.metrics().map(metrics::current_and_target).collect();
+        let evaluated = |metric: usize| self.pass.decision.metric(metric);
+        let metrics = self.hpa.spec.metrics.iter().enumerate();
+        let all: Vec<String> = metrics
+            .map(|(place, spec)| metrics::current_and_target(spec, evaluated(place)))
+            .collect();
         let mut text = all[..all.len().min(SHOWN)].join(", ");
         if all.len() > SHOWN {
             text += &format!(" + {} more...", all.len() - SHOWN);

@@ -18,6 +18,7 @@ use super::section::{Detail, Part, Section, Table};
 use super::words::{count, list};
 use verdict::Headline;
 
+use super::prediction::{Judged, expected};
 use super::{Explanation, basis};
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::{MetricStep, Step};
@@ -84,6 +85,11 @@ pub enum Tone {
 }
 
 impl Page {
+    /// Puts whether expectations hold before all else in a comment.
+    pub fn expect(&mut self, judged: &[Judged]) {
+        self.expected = expected(judged);
+    }
+
     /// Words an explanation. `wide` adds details that are usually not needed: every pod, and
     /// the tolerance of each metric.
     pub fn new(explanation: &Explanation<'_>, wide: bool, symbols: Symbols) -> Self {
@@ -92,6 +98,7 @@ impl Page {
         sections.extend(words.metrics());
         sections.extend(words.path());
         sections.extend(words.upcoming());
+        sections.extend(words.evidence());
         sections.extend(words.pods());
         sections.extend(words.conditions_and_events());
         sections.extend(words.comparison());
@@ -205,7 +212,8 @@ impl Words<'_> {
     ) -> impl Iterator<Item = Section> {
         let assumed = self.assumed().into_iter().chain(important.iter().cloned()).chain(further);
         let assumed = Section::new("ASSUMED", Detail::Wide, [Part::Pairs(assumed.collect())]);
-        let brief = Part::Text(Vec::from_iter(self.briefly_assumed()));
+        let brief =
+            Part::Hinted(self.briefly_assumed().unwrap_or_default(), " (-o wide for more).");
         let brief = Section::new("", Detail::Always, [Part::Pairs(important), brief]);
         let brief = if self.wide { None } else { brief.unless_empty() };
         let Pass { input, newer, .. } = self.explanation.pass;
@@ -238,7 +246,7 @@ impl Words<'_> {
         }
     }
 
-    /// Words assumptions that are not defaults, in one sentence.
+    /// Words assumptions that are not defaults.
     fn briefly_assumed(&self) -> Option<String> {
         let pass = self.explanation.pass;
         let history = match pass.remembered.knowledge {
@@ -259,7 +267,7 @@ impl Words<'_> {
         let history = history.filter(|_| is_used);
         let basis = pass.input.basis.iter().filter_map(basis::brief);
         let all: Vec<String> = basis.chain(history.map(str::to_owned)).collect();
-        (!all.is_empty()).then(|| format!("Assuming {} (-o wide for more).", list(&all)))
+        (!all.is_empty()).then(|| format!("Assuming {}", list(&all)))
     }
 
     fn assumed(&self) -> Vec<(String, String)> {

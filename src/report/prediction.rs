@@ -159,7 +159,6 @@ impl Page {
     pub fn of_prediction(prediction: &Prediction<'_>, wide: bool, symbols: Symbols) -> Self {
         let words = Words { explanation: &prediction.explanation, wide, symbols };
         let played = prediction.timeline.as_ref();
-        let expected = Part::Pairs(prediction.expectations.iter().flat_map(worded).collect());
         let now = prediction.explanation.pass.input.snapshot.now;
         let mut lines = changes::lines(&prediction.thresholds, now);
         lines.extend(prediction.kept_targets.iter().map(changes::kept));
@@ -168,7 +167,7 @@ impl Page {
             .curve()
             .map(|curve| Section::new(curve.title.clone(), Detail::Always, [Part::Chart(curve)]));
 
-        let expected = Section::new("EXPECTED", Detail::Always, [expected]).unless_empty();
+        let expected = expected(&prediction.expectations);
         let mut sections = Vec::from_iter(words.findings());
         sections.extend(words.metrics());
         sections.extend(words.path());
@@ -179,6 +178,7 @@ impl Page {
             (None, None) => words.upcoming(),
         });
         sections.push(Section::new("CHANGES", Detail::Always, [changes]));
+        sections.extend(words.evidence());
         sections.extend(words.pods());
         sections.extend(words.conditions_and_events());
         let assumed = played.map(Played::assumed).unwrap_or_default();
@@ -236,6 +236,12 @@ fn overrides(prediction: &Prediction<'_>, verdicts: [&str; 2], symbols: Symbols)
     let answers = ["answer"].into_iter().chain(verdicts).map(str::to_owned).collect();
     let columns = [("ITEM", false), ("ASSUMED", false), ("OBSERVED", false)];
     Table::new(columns, rows.chain([answers]).collect())
+}
+
+/// Returns whether expectations hold; `None` if there are none.
+pub(crate) fn expected(judged: &[Judged]) -> Option<Section> {
+    let lines = Part::Pairs(judged.iter().flat_map(worded).collect());
+    Section::new("EXPECTED", Detail::Always, [lines]).unless_empty()
 }
 
 /// Each expectation with how it stands, and what that rests on.

@@ -22,6 +22,8 @@ pub struct Section {
 pub enum Detail {
     /// Every report shows it.
     Always,
+    /// The same, but a narrow terminal, on which a finding has said as much, leaves it out.
+    Roomy,
     /// A terminal shows it, a comment folds it.
     Folded,
     /// Only a wide report shows it, a comment folds it.
@@ -45,6 +47,8 @@ pub enum Part {
     Findings(Vec<Remark>),
     /// Sentences.
     Text(Vec<String>),
+    /// A text, and how a terminal shows more.
+    Hinted(String, &'static str),
     /// A chart.
     Chart(Chart),
 }
@@ -120,6 +124,7 @@ impl Part {
             Self::Steps(steps) => steps.is_empty(),
             Self::Findings(remarks) => remarks.is_empty(),
             Self::Text(sentences) => sentences.is_empty(),
+            Self::Hinted(text, _) => text.is_empty(),
             Self::Chart(_) => false,
         }
     }

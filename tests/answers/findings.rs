@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use jiff::Timestamp;
-use kubectl_hpa::engine::decision::{Block, MetricResult};
-use kubectl_hpa::findings::{self, Code, Severity};
+use kubectl_hpa::engine::decision::{Block, Group, MetricResult, PodRow, Step};
+use kubectl_hpa::findings::outside::ControllerSilent;
+use kubectl_hpa::findings::path::{AboveMax, AtMax, BelowMin};
+use kubectl_hpa::findings::{self, Code, Facts, Finding, Severity, owners, pods, requests};
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::render::layout::Layout;
 use kubectl_hpa::render::page::page;
@@ -18,6 +20,7 @@ use kubectl_hpa::report::findings::catalogue::entry;
 use kubectl_hpa::report::page::{Page, Symbols};
 use kubectl_hpa::saved;
 use kubectl_hpa::snapshot::input::{Input, Options};
+use kubectl_hpa::snapshot::pod::{ConditionStatus, Phase, Pod};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -161,6 +164,88 @@ fn a_pass_without_an_answer_has_a_finding_that_says_so() {
     assert!(silent.is_empty(), "{} without a finding:\n{}", silent.len(), silent.join("\n"));
 }
 
+/// A healthy HPA with three metrics, of which a past recommendation keeps the replicas, as it looks on a
+/// terminal of 24 lines of 80 columns.
+#[test]
+fn a_healthy_hpa_with_three_metrics_fits_a_terminal() {
+    let requests = "http_requests_per_second";
+    let average = |value: &str| build::average(value);
+    let per_pod = |name: &str, target: &Value| json!({"type": "Pods", "pods": {"metric": {"name": name}, "target": target}});
+    let screen = |custom: &str, behavior: Value| {
+        let metrics = json!([
+            build::resource("cpu", &build::utilization(60)),
+            build::resource("memory", &build::utilization(80)),
+            per_pod(custom, &average("100")),
+        ]);
+        let status = json!({"currentReplicas": 4, "desiredReplicas": 4, "lastScaleTime": "2026-11-21T05:30:00Z",
+            "conditions": [{"type": "ScalingLimited", "status": "False", "reason": "DesiredWithinRange",
+                "message": "the desired count is within the acceptable range",
+                "lastTransitionTime": "2026-11-18T12:00:00Z"}]});
+        let hpa = build::hpa(
+            &json!({"minReplicas": 2, "maxReplicas": 12, "metrics": metrics, "behavior": behavior}),
+        );
+        let mut items = vec![
+            build::state(&json!({"memory": "unknown"})),
+            json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
+                "spec": {"holderIdentity": "cp-1", "leaseDurationSeconds": 15,
+                    "acquireTime": "2026-11-01T06:00:00.000000Z",
+                    "renewTime": "2026-11-21T05:59:59.000000Z"}}),
+            build::with(
+                hpa,
+                &json!({"metadata": {"creationTimestamp": "2026-10-22T06:00:00Z"}, "status": status}),
+            ),
+            build::scale(4),
+        ];
+        let mut values = Vec::new();
+        for pod in [
+            "web-7d9c6b5f4-2x9kq",
+            "web-7d9c6b5f4-4hj7m",
+            "web-7d9c6b5f4-6bvzt",
+            "web-7d9c6b5f4-8wq2p",
+        ] {
+            let containers = json!([{"name": "app", "resources": {"requests": {"cpu": "200m", "memory": "256Mi"}}}]);
+            let used = json!([{"name": "app", "usage": {"cpu": "60m", "memory": "120Mi"}}]);
+            items.push(build::with(build::pod(pod), &json!({"spec": {"containers": containers}})));
+            items.push(build::with(build::pod_metrics(pod, "60m"), &json!({"containers": used})));
+            values.push(json!({"describedObject": {"kind": "Pod", "namespace": "default", "name": pod, "apiVersion": "/v1"},
+                "metric": {"name": custom}, "timestamp": "2026-11-21T05:59:45Z", "value": "40"}));
+        }
+        items
+            .push(json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+            "metadata": {}, "items": values}));
+        let input = common::read(&build::list(items)).expect("it is read");
+        let pass = Pass::run(input);
+        let explanation = Explanation::new(&pass);
+        let codes: Vec<_> = explanation.findings.iter().map(|it| it.code).collect();
+        assert_eq!(codes, [Code::HeldByWindow]);
+        let layout = Layout { width: Some(80), ..Layout::default() };
+        page(&Page::new(&explanation, false, Symbols::UNICODE), &layout)
+    };
+    let slowly = json!({
+        "scaleDown": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]},
+        "scaleUp": {"policies": [{"type": "Percent", "value": 50, "periodSeconds": 60}]},
+    });
+    for (custom, behavior) in [
+        (requests, Value::Null),
+        (requests, slowly),
+        ("istio_requests_in_flight_per_gateway", Value::Null),
+    ] {
+        let screen = screen(custom, behavior);
+        assert!(screen.lines().count() <= 24, "{}\n{screen}", screen.lines().count());
+        assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
+        // The name is only broken where one of its words ends.
+        let words: Vec<&str> = custom.split('_').collect();
+        let name = |line: &str| line.split_whitespace().next().unwrap_or_default().to_owned();
+        let starts = screen.lines().skip_while(|line| !line.starts_with(words[0]));
+        let broken: Vec<String> = starts.take_while(|line| !line.is_empty()).map(name).collect();
+        assert_eq!(broken.concat(), custom, "{screen}");
+        let whole =
+            |part: &String| part.split('_').all(|word| word.is_empty() || words.contains(&word));
+        assert!(broken.iter().all(whole), "{screen}");
+    }
+}
+
 /// Returns all integers in a text, except those that are part of a name.
 fn integers(text: &str) -> Vec<i64> {
     let words = text.split(|c: char| c.is_whitespace() || ",;()".contains(c));
@@ -213,13 +298,379 @@ fn the_replicas_in_a_summary_are_those_of_the_trace() {
     assert!(seen.len() >= 6, "{seen:?}");
 }
 
+/// Compares what a finding states with the trace of the pass and the objects that it read, and returns what is
+/// not so.
+fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
+    let (decision, snapshot) = (&pass.decision, &pass.input.snapshot);
+    let spec = &snapshot.hpa.spec;
+    let current = decision.replicas_before();
+    let scale = snapshot.scale.as_ref().ok();
+    let step = |metric: usize| decision.metric(metric).expect("an evaluated metric");
+    let proposed = |metric: usize| step(metric).proposal().map(|it| it.replicas);
+    let is_failed = |metric: usize| matches!(step(metric).result, MetricResult::Error(_));
+    let pod = |name: &str| snapshot.pods.iter().find(|pod| *pod.name == *name).expect("a pod");
+    let ready = |metric: usize| step(metric).pods.iter().filter(|row| row.group == Group::Ready);
+    let name_of = |row: &PodRow| &*snapshot.pods[row.pod as usize].name;
+    let sum =
+        |rows: &mut dyn Iterator<Item = &PodRow>| rows.filter_map(|row| row.value).sum::<i64>();
+    let is_ready =
+        |name: &str| pod(name).ready.is_some_and(|ready| ready.status == ConditionStatus::True);
+    let stabilized = decision.trace.iter().find_map(|step| match step {
+        Step::Stabilize { desired, result, .. } => Some((*desired, *result)),
+        _ => None,
+    });
+    // What a recommendation hides is not in the trace.
+    let limited = decision.trace.iter().find_map(|step| match step {
+        Step::Limit { desired, result, .. } if desired != result => Some((*desired, *result)),
+        _ => None,
+    });
+    let is_limited = |desired: i32, result: i32| limited.is_none_or(|it| it == (desired, result));
+    // The usage of a container according to the resource metrics API.
+    let usage = |pod: &str, container: &str, resource: &str| {
+        let metrics = snapshot.pod_metrics.iter().find(|it| *it.name == *pod)?;
+        let own = metrics.containers.iter().find(|it| *it.name == *container)?;
+        own.usage.iter().find(|(name, _)| *name == *resource).map(|(_, usage)| *usage)
+    };
+    let request = |pod: &Pod, container: &str, resource: &str| {
+        let mut all = pod.containers.iter().chain(&pod.init_containers);
+        let own = all.find(|it| *it.name == *container)?;
+        own.requests.get(resource).map(|it| it.milli_value())
+    };
+    let checks: Vec<(&'static str, bool)> = match &finding.facts {
+        Facts::TargetNotFound(_) => vec![("there is no scale", current.is_none())],
+        Facts::ControllerSilent(ControllerSilent::Lapsed { renewed }) => {
+            vec![("the lease is old", *renewed < snapshot.now)]
+        }
+        Facts::ControllerSilent(ControllerSilent::NeverPassed { created }) => {
+            vec![("the HPA is old", *created < snapshot.now)]
+        }
+        Facts::ControllerSilent(ControllerSilent::Off { .. })
+        | Facts::PausedByKeda(_)
+        | Facts::FieldIgnored(_)
+        | Facts::SelectorMissing(_) => Vec::new(),
+        Facts::OtherWriter(it) => vec![
+            ("now", scale.is_some_and(|scale| scale.spec_replicas == it.now)),
+            ("left", it.left != Some(it.now)),
+            ("after", it.after.is_none_or(|after| Some(after) == decision.replicas_after())),
+        ],
+        Facts::DiffersFromStatus(it) => vec![
+            ("last", it.last == snapshot.hpa.status.desired_replicas),
+            (
+                "now",
+                decision.outcome.status.as_ref().is_some_and(|own| own.desired_replicas == it.now),
+            ),
+            ("written", it.written <= snapshot.now),
+        ],
+        Facts::MissingRequest(it) => {
+            let requested = it.containers.iter().flat_map(|own| {
+                own.pods.iter().filter_map(|name| request(pod(name), &own.container, &it.resource))
+            });
+            let used = it.containers.iter().all(|own| {
+                let all = own.pods.iter().map(|pod| usage(pod, &own.container, &it.resource));
+                all.max().flatten() == own.usage
+            });
+            let requested: i64 = requested.sum();
+            vec![("fails", is_failed(it.metric)), ("requests", requested == 0), ("usage", used)]
+        }
+        Facts::MetricsApiUnavailable(it) => {
+            vec![("fails", it.metrics.iter().all(|metric| is_failed(*metric)))]
+        }
+        Facts::MetricNotFound(it) => vec![("fails", is_failed(it.metric))],
+        Facts::MetricFailing(it) => vec![("fails", is_failed(it.metric))],
+        Facts::MetricEmpty(it) => vec![("fails", is_failed(it.metric))],
+        Facts::UnknownContainer(it) => vec![("fails", is_failed(it.metric))],
+        Facts::BlockedByFailedMetric(it) => vec![
+            ("fails", it.failed.iter().all(|metric| is_failed(*metric))),
+            ("proposal", proposed(it.highest) == Some(it.proposal)),
+            ("replicas", current == Some(it.replicas) && decision.proposal.is_none()),
+            ("fewer", it.proposal < it.replicas),
+        ],
+        Facts::ContainerMetricsMissing(it) => {
+            let measured = it
+                .pods
+                .iter()
+                .any(|own| usage(&own.pod, &it.container, &step(it.metric).name).is_some());
+            vec![("pods", it.pods.len() <= it.all), ("not measured", !measured)]
+        }
+        Facts::DilutedByContainer(it) => {
+            let rows = || ready(it.metric);
+            let resource = &step(it.metric).name;
+            let is_share = |share: &requests::Share| {
+                let used = rows().filter_map(|row| usage(name_of(row), &share.container, resource));
+                let requested = rows().filter_map(|row| {
+                    request(&snapshot.pods[row.pod as usize], &share.container, resource)
+                });
+                share.usage <= used.sum() && share.request <= requested.sum()
+            };
+            vec![
+                ("proposal", proposed(it.metric) == Some(it.proposal)),
+                ("shares", it.shares.iter().all(is_share)),
+                ("pods", it.pods <= rows().count()),
+            ]
+        }
+        Facts::ResizeInProgress(it) => {
+            let is_of_spec = |own: &requests::Resized| {
+                request(pod(&own.pod), &own.container, &it.resource) == Some(own.spec)
+            };
+            vec![
+                ("spec", it.containers.iter().all(is_of_spec)),
+                ("differ", it.containers.iter().all(|own| own.spec != own.in_effect)),
+            ]
+        }
+        Facts::RequestsDifferFromTemplate(it) => {
+            let all = |container: &str| {
+                let all =
+                    snapshot.pods.iter().filter_map(|pod| request(pod, container, &it.resource));
+                all.collect::<BTreeSet<i64>>()
+            };
+            let is_so = |own: &requests::Differing| {
+                let all = all(&own.container);
+                let differ = own.template != Some(own.least) || own.template != Some(own.most);
+                all.contains(&own.least) && all.contains(&own.most) && differ && own.pods <= it.pods
+            };
+            vec![("requests", it.containers.iter().all(is_so))]
+        }
+        Facts::ValueMultiplies(it) => {
+            let proposal = step(it.metric).proposal().expect("a proposal");
+            // ceil(ratio × ready pods), with as many ready ones more as there are replicas more.
+            let ready = proposal.counted.map_or(0, |counted| counted.ready) as f64;
+            let before = f64::from(current.unwrap_or_default());
+            let next =
+                |last: i32| (proposal.ratio * (ready + f64::from(last) - before)).ceil() as i32;
+            vec![
+                ("proposal", it.proposals.first() == Some(&proposal.replicas)),
+                ("value", proposal.current.value.as_ref() == Some(&it.current)),
+                ("passes", it.proposals.windows(2).all(|pair| pair[1] == next(pair[0]))),
+            ]
+        }
+        Facts::SuspectUnit(it) => {
+            let proposal = step(it.metric).proposal().expect("a proposal");
+            let own = proposal.current.average_value.as_ref().or(proposal.current.value.as_ref());
+            let ratio = it.current.milli_value() as f64 / it.target.milli_value() as f64;
+            vec![
+                ("value", own == Some(&it.current)),
+                ("ratio", (it.ratio / ratio - 1.0).abs() < 1e-9),
+                ("far", !(0.2..=5.0).contains(&it.ratio)),
+            ]
+        }
+        Facts::MemoryBaseline(it) => {
+            let values: BTreeSet<i64> = ready(it.metric).filter_map(|row| row.value).collect();
+            vec![
+                ("usage", values.contains(&it.least) && values.last() == Some(&it.most)),
+                (
+                    "above",
+                    it.least > it.target && it.pods <= values.len().max(ready(it.metric).count()),
+                ),
+            ]
+        }
+        Facts::UnreachableTarget(it) => vec![
+            (
+                "below",
+                step(it.metric)
+                    .proposal()
+                    .is_some_and(|own| own.ratio <= 1.0 + it.tolerance + 1e-9),
+            ),
+            ("more", !it.is_full || finding.without.is_none_or(|own| own.proposal > current)),
+        ],
+        Facts::StaleSamples(it) => {
+            let window = it.window.map_or(120.0, |window| 2.0 * window.as_secs_f64());
+            let age = snapshot.now.duration_since(it.newest).as_secs_f64();
+            vec![("old", age.abs() > window), ("samples", (1..=it.samples).contains(&it.stale))]
+        }
+        Facts::SelectorMatchesNothing(it) => vec![
+            ("replicas", scale.is_some_and(|scale| scale.status_replicas == it.replicas)),
+            ("pods", it.own.iter().chain(&it.others).all(|name| !pod(name).name.is_empty())),
+        ],
+        Facts::SharedPods(it) => {
+            let selects = |name: &Box<str>| {
+                snapshot.other_hpas.iter().any(|own| own.scale.selector.matches(&pod(name).labels))
+            };
+            vec![("selected", it.pods.iter().all(selects))]
+        }
+        Facts::FinishedPods(it) => vec![
+            ("succeeded", it.succeeded.iter().all(|name| pod(name).phase == Phase::Succeeded)),
+            ("failed", it.failed.iter().all(|name| pod(name).phase == Phase::Failed)),
+        ],
+        Facts::ForeignPods(it) => {
+            let names: BTreeSet<&str> =
+                it.of.iter().flat_map(|of| of.pods.iter().map(|it| &**it)).collect();
+            let is_share = |share: &owners::Share| {
+                let theirs =
+                    sum(&mut ready(share.metric).filter(|row| names.contains(name_of(row))));
+                (share.all, share.theirs) == (sum(&mut ready(share.metric)), theirs)
+            };
+            vec![("share", it.share.as_ref().is_none_or(is_share))]
+        }
+        Facts::NeverReady(it) => vec![("unready", it.pods.iter().all(|own| !is_ready(&own.name)))],
+        Facts::UnschedulablePods(it) => {
+            vec![("unscheduled", it.pods.iter().all(|name| pod(name).unschedulable.is_some()))]
+        }
+        Facts::ReplicasWithoutPods(it) => {
+            let scale = scale.expect("a scale");
+            vec![("scale", (scale.spec_replicas, scale.status_replicas) == (it.replicas, it.pods))]
+        }
+        Facts::OldRevisionPods(it) => {
+            let all: usize = it.revisions.iter().map(|own| own.pods).sum();
+            vec![
+                ("replicas", scale.is_some_and(|scale| scale.spec_replicas == it.replicas)),
+                ("beyond", it.beyond.len() == all - it.replicas as usize),
+            ]
+        }
+        Facts::TerminatingPods(it) => {
+            let ends = it.pods.iter().map(|name| pod(name).deletion_timestamp);
+            vec![("last", ends.max().flatten() == Some(it.last))]
+        }
+        Facts::StartingPods(it) => {
+            let starts =
+                it.pods.iter().filter_map(|name| pod(name).start_time.or(pod(name).created));
+            vec![("since", starts.min() == Some(it.since))]
+        }
+        Facts::UncountedPods(it) => {
+            let is_row = |own: &pods::Uncounted| {
+                let is_counted = own.row.group == Group::Ready;
+                step(own.metric).pods.contains(&own.row) && is_counted == it.count
+            };
+            vec![("rows", it.pods.iter().all(is_row)), ("of", it.count || it.pods.len() <= it.of)]
+        }
+        Facts::WithinTolerance(it) => {
+            let proposal = step(it.metric).proposal().expect("a proposal");
+            let filled = proposal.filled.map(|filled| filled.ratio);
+            vec![
+                ("ratio", it.ratio == proposal.ratio || Some(it.ratio) == filled),
+                ("within", (it.ratio - 1.0).abs() <= it.tolerance + 1e-9),
+                ("kept", decision.proposal == current),
+            ]
+        }
+        Facts::Rounding(it) => vec![
+            ("rounded", it.exact.ceil() as i32 == it.replicas && proposed(it.metric) == current),
+            ("beside", it.beside.iter().all(|metric| proposed(*metric) >= current)),
+            (
+                "alone",
+                it.target
+                    .as_ref()
+                    .is_none_or(|own| it.beside.is_empty() && own.proposal < it.replicas),
+            ),
+        ],
+        Facts::HeldByWindow(it) => vec![
+            ("stabilized", stabilized == Some((it.desired, it.result))),
+            (
+                "remembered",
+                pass.remembered.likely.recommendations.contains(&it.held_by)
+                    // Without a history the replicas count as one.
+                    || Some(it.held_by.replicas) == current,
+            ),
+            ("inside", snapshot.now.duration_since(it.held_by.time) <= it.window),
+        ],
+        Facts::RateLimited(it) => vec![
+            ("limited", is_limited(it.desired, it.result)),
+            ("current", current == Some(it.current)),
+            (
+                "result",
+                decision.replicas_after().or(decision.unwritten().map(|it| it.0))
+                    == Some(it.result),
+            ),
+        ],
+        Facts::DirectionDisabled(it) => vec![("limited", is_limited(it.desired, it.result))],
+        Facts::AtMax(AtMax(it)) => vec![
+            ("bound", it.bound == spec.max_replicas && it.asked > it.bound),
+            ("limited", is_limited(it.asked, it.bound)),
+            ("ratio", it.ratio == decision.winner().and_then(|own| Some(own.proposal()?.ratio))),
+        ],
+        Facts::AtMin(it) => vec![
+            (
+                "bound",
+                it.bound.bound == spec.min_replicas.unwrap_or(1) && it.bound.asked < it.bound.bound,
+            ),
+            ("limited", is_limited(it.bound.asked, it.bound.bound)),
+        ],
+        Facts::AboveMax(AboveMax(it)) => vec![
+            ("bound", it.bound == spec.max_replicas && it.current > it.bound),
+            ("current", current == Some(it.current)),
+        ],
+        Facts::BelowMin(BelowMin(it)) => vec![
+            ("bound", it.bound == spec.min_replicas.unwrap_or(1) && it.current < it.bound),
+            ("current", current == Some(it.current)),
+        ],
+        Facts::SwitchedOff(_) => vec![("no replicas", current == Some(0))],
+    };
+    checks.into_iter().filter(|(_, holds)| !holds).map(|(what, _)| what).collect()
+}
+
+/// The 507 recorded passes, the moments of recorded runs, and the states of users.
+fn passes() -> impl Iterator<Item = (String, Pass)> {
+    let recorded = recorded::inputs().iter();
+    let recorded = recorded.map(|(case, input)| (case.name.clone(), Pass::run(input.clone())));
+    let runs = trajectories::NAMES.into_iter().flat_map(|name| {
+        let moments = trajectories::moments(name).iter();
+        moments.map(move |input| {
+            (format!("{name} at {}", input.snapshot.now), Pass::run(input.clone()))
+        })
+    });
+    let states = cases()
+        .into_iter()
+        .filter_map(|(path, case)| Some((path.display().to_string(), case.pass().ok()?)));
+    recorded.chain(runs).chain(states)
+}
+
+#[test]
+fn the_evidence_is_that_of_the_trace() {
+    let mut seen = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for (name, pass) in passes() {
+        for finding in findings::find(&pass) {
+            seen.insert(finding.code());
+            let code = finding.code().as_str();
+            wrong.extend(
+                faults(&pass, &finding).into_iter().map(|it| format!("{name}: {code}: {it}")),
+            );
+        }
+    }
+    assert!(wrong.is_empty(), "{} are false:\n{}", wrong.len(), wrong.join("\n"));
+    let unseen: Vec<_> = Code::ALL.iter().filter(|code| !seen.contains(code)).collect();
+    assert!(unseen.is_empty(), "never found: {unseen:?}");
+}
+
+/// Counts of replicas in a text, `3` in `3 replicas`, are those of the trace, the spec, or the facts.
+#[test]
+fn the_replicas_in_the_evidence_are_known() {
+    let mut checked = 0;
+    for (name, pass) in passes() {
+        let explanation = Explanation::new(&pass);
+        let views = serde_json::to_value(&explanation).expect("JSON");
+        let mut known = BTreeSet::new();
+        for part in ["trace", "proposal", "upcoming", "outcome", "hpa"] {
+            integers_of(&views[part], &mut known);
+        }
+        for finding in findings::find(&pass) {
+            known.extend(integers(&format!("{finding:?}")));
+        }
+        for finding in views["findings"].as_array().expect("a list") {
+            let texts =
+                finding["evidence"].as_array().expect("a list").iter().chain([&finding["summary"]]);
+            for text in texts.filter_map(Value::as_str) {
+                let words: Vec<&str> = text.split_whitespace().collect();
+                let counts = words.windows(2).filter(|pair| pair[1].starts_with("replica"));
+                for count in counts.filter_map(|pair| pair[0].parse::<i64>().ok()) {
+                    checked += 1;
+                    assert!(known.contains(&count), "{name}: {text}");
+                }
+            }
+        }
+    }
+    assert!(checked > 500, "{checked}");
+}
+
 #[test]
 fn what_does_not_belong_to_the_target_changes_no_finding() {
+    let mut kinds = BTreeSet::new();
     for (path, case) in cases() {
         let options = Options { name: case.hpa.clone(), ..Options::default() };
-        let read = |state: &Value| saved::read(&state.to_string(), &options, Timestamp::UNIX_EPOCH);
-        let Ok(before) = read(&case.state) else { continue };
+        let read = |state: &Value, options: &Options| {
+            saved::read(&state.to_string(), options, Timestamp::UNIX_EPOCH)
+        };
+        let Ok(before) = read(&case.state, &options) else { continue };
         let namespace = &before.snapshot.hpa.namespace;
+        let options = Options { namespace: Some(namespace.clone()), ..options };
         let mut state = case.state.clone();
         let items = state["items"].as_array_mut().expect("items");
         let pod = |namespace: &str, labels: Value| {
@@ -229,11 +680,47 @@ fn what_does_not_belong_to_the_target_changes_no_finding() {
         };
         let labels = items.iter().find(|item| item["kind"] == "Pod");
         let labels = labels.map_or(Value::Null, |pod| pod["metadata"]["labels"].clone());
+        let copies: Vec<Value> = items.iter().filter_map(|item| moved(item, namespace)).collect();
         items.push(pod(namespace, json!({"no-one": "selects-it"})));
         items.push(pod("elsewhere", labels));
-        let after = read(&state).unwrap_or_else(|e| panic!("{}: {e:?}", path.display()));
+        kinds.extend(copies.iter().filter_map(|it| it["kind"].as_str().map(str::to_owned)));
+        items.extend(copies);
+        let after = read(&state, &options);
+        let after = after.unwrap_or_else(|e| panic!("{}: {e:?}", path.display()));
         assert_eq!(found(&before), found(&after), "{}", path.display());
     }
+    for kind in [
+        "HorizontalPodAutoscaler",
+        "Deployment",
+        "Pod",
+        "PodMetrics",
+        "ReplicaSet",
+        "VerticalPodAutoscaler",
+        "Event",
+    ] {
+        assert!(kinds.contains(kind), "{kind}: {kinds:?}");
+    }
+}
+
+/// Returns a copy of an object in another namespace, if it is in this one or about objects in it.
+fn moved(item: &Value, namespace: &str) -> Option<Value> {
+    let mut copy = item.clone();
+    let mut parts = vec![&mut copy];
+    while let Some(part) = parts.pop() {
+        let Some(fields) = part.as_object_mut() else { continue };
+        for (name, field) in fields {
+            if ["metadata", "describedObject", "involvedObject"].contains(&&**name) {
+                if field["namespace"] == namespace {
+                    field["namespace"] = json!("elsewhere");
+                }
+            } else if let Value::Array(items) = field
+                && name == "items"
+            {
+                parts.extend(items);
+            }
+        }
+    }
+    (copy != *item).then_some(copy)
 }
 
 /// Returns the page that lists the codes, with an example of each from a case.
@@ -262,7 +749,12 @@ This page is generated from the program's own texts.
         let Ok(pass) = case.pass() else { continue };
         let explanation = Explanation::new(&pass);
         for finding in &explanation.findings {
-            examples.entry(finding.code).or_insert_with(|| example(&explanation, finding.code));
+            // The best example is one with something to paste.
+            let text = example(&explanation, finding.code);
+            let is_better = |old: &String| !old.contains("\n  $ ") && text.contains("\n  $ ");
+            if examples.get(&finding.code).is_none_or(is_better) {
+                examples.insert(finding.code, text);
+            }
         }
     }
     for &code in Code::ALL {

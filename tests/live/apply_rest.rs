@@ -842,6 +842,24 @@ fn on_a_terminal_it_asks() {
     }
 }
 
+/// A finding that someone should act on stands before what is written; an ordinary rule at work does not.
+#[test]
+fn what_speaks_against_a_write_is_shown_before_it() {
+    let shown = |most: i32| {
+        let mut cluster = cluster();
+        hpa(&mut cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(most));
+        let ran = apply(&Server::start(cluster), &["--yes", "--force-uncertain"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        ran.stdout
+    };
+    let limited = shown(3);
+    let (finding, write) =
+        (limited.find("\n  at-max: the metrics propose "), limited.find("\nWRITE\n"));
+    assert!(finding.is_some() && finding < write, "{limited}");
+    let plain = shown(10);
+    assert!(plain.contains("\nWRITE\n") && !plain.contains("\nFINDINGS\n"), "{plain}");
+}
+
 /// A custom kind has its scale where discovery says.
 #[test]
 fn a_kind_of_ones_own_is_scaled_too() {

@@ -43,13 +43,29 @@ fn samples_that_are_old() {
         stale,
         samples: 2,
         newest,
-        window: SignedDuration::from_secs(15),
+        window: Some(SignedDuration::from_secs(15)),
         doubts_clock: false,
     };
+    // The external API states times, but no windows.
+    let external = |timestamp: Value| {
+        let mut values = build::queue(&["10"]);
+        values["items"][0]["timestamp"] = timestamp;
+        [state(&[queue(&build::average("10"))], &["50m"]), vec![values]].concat()
+    };
+    let (hour, _) = at(3600);
+    let of_queue = StaleSamples { samples: 1, newest: hour, window: None, ..facts(1) };
     let code = Code::StaleSamples;
     check(vec![
         ("more than two minutes", code, old, Some((Severity::Warning, true, facts(2).into()))),
         ("two windows", code, young, None),
+        (
+            "an hour, from the external API",
+            code,
+            external(json!(hour.to_string())),
+            Some((Severity::Warning, true, of_queue.into())),
+        ),
+        ("two minutes, from the external API", code, external(json!("2026-11-21T05:58:00Z")), None),
+        ("an unknown time, from the external API", code, external(Value::Null), None),
         ("one pod", code, mixed, Some((Severity::Warning, false, facts(1).into()))),
     ]);
     let finding = only(code, &late).unwrap();

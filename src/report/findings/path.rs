@@ -221,6 +221,14 @@ impl Words for HeldByWindow {
     }
 }
 
+/// Words what a limit is applied to: the highest proposal, or what stabilization makes of it.
+fn proposed(about: &About<'_>, replicas: i32) -> String {
+    match about.pass.decision.proposal == Some(replicas) {
+        true => format!("the metrics propose {replicas}"),
+        false => format!("stabilization leaves {replicas}"),
+    }
+}
+
 /// Words what a rate limit allows, policy by policy.
 fn policies(limit: &RateLimit) -> Vec<String> {
     let policy = |it: &crate::engine::decision::PolicyLimit| {
@@ -270,7 +278,7 @@ impl Words for RateLimited {
         let mut commands = vec![about.predict("--for 5m")];
         commands.extend(allows_more.then(|| about.predict(&max)));
         Text {
-            summary: format!("the metrics propose {desired}, but {what}"),
+            summary: format!("{}, but {what}", proposed(about, *desired)),
             evidence,
             advice,
             commands,
@@ -298,8 +306,8 @@ impl Words for DirectionDisabled {
         };
         Text {
             summary: format!(
-                "the metrics propose {}, but spec.{field} is Disabled, so the HPA never scales {}",
-                self.desired,
+                "{}, but spec.{field} is Disabled, so the HPA never scales {}",
+                proposed(about, self.desired),
                 verb(direction)
             ),
             evidence: Vec::new(),
@@ -358,7 +366,7 @@ impl Words for AtMax {
             ),
         };
         Text {
-            summary: format!("the metrics propose {asked}, and maxReplicas is {max}"),
+            summary: format!("{}, and maxReplicas is {max}", proposed(about, asked)),
             evidence: bounded(about, bound, "maxReplicas"),
             advice,
             commands,
@@ -395,7 +403,7 @@ impl Words for AtMin {
             ),
         };
         Text {
-            summary: format!("the metrics propose {asked}, and minReplicas is {min}"),
+            summary: format!("{}, and minReplicas is {min}", proposed(about, asked)),
             evidence: bounded(about, bound, "minReplicas"),
             advice,
             commands,

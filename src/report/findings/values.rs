@@ -21,11 +21,13 @@ impl Words for StaleSamples {
             true => (distance(now, *newest), "after"),
             false => (distance(*newest, now), "before"),
         };
+        let window = match window {
+            Some(window) => format!(" Its window is {}.", duration(*window)),
+            None => String::new(),
+        };
         let evidence = vec![format!(
-            "The newest of them ends at {newest_at}, {age} {side} the time of the pass, {}. Its window \
-             is {}.",
-            time(now, now),
-            duration(*window)
+            "The newest of them ends at {newest_at}, {age} {side} the time of the pass, {}.{window}",
+            time(now, now)
         )];
         let group = about.spec(metrics.first().copied().unwrap_or_default()).api_group();
         let summary = match (doubts_clock, stale == samples) {

@@ -2,10 +2,28 @@
 
 use super::Words;
 use crate::findings::Severity;
+use crate::report::findings::FindingView;
 use crate::report::section::{Detail, Part, Remark, Section};
 
 /// The number shown, as many as can be read at a glance.
 pub(super) const SHOWN: usize = 3;
+
+/// Returns what is said of a finding, with its evidence and commands if `full`.
+fn remark(finding: &FindingView, full: bool) -> Remark {
+    let text = finding.text();
+    let mut sentences = Vec::new();
+    if full {
+        sentences.extend(text.evidence.iter().cloned());
+    }
+    sentences.push(text.advice.clone());
+    Remark {
+        severity: finding.severity,
+        code: finding.code.as_str(),
+        summary: text.summary.clone(),
+        sentences,
+        commands: if full { text.commands.clone() } else { Vec::new() },
+    }
+}
 
 impl Words<'_> {
     /// Returns the most important findings; all of them with their evidence if `wide`.
@@ -18,25 +36,20 @@ impl Words<'_> {
         let findings = self.explanation.findings.iter().filter(|it| it.severity <= least);
         let findings: Vec<_> = findings.collect();
         let shown = if self.wide { findings.len() } else { SHOWN };
-        let remarks = findings.iter().take(shown).map(|finding| {
-            let text = finding.text();
-            let mut sentences = Vec::new();
-            if self.wide {
-                sentences.extend(text.evidence.iter().cloned());
-            }
-            sentences.push(text.advice.clone());
-            let commands = if self.wide { &*text.commands } else { &[] };
-            Remark {
-                severity: finding.severity,
-                code: finding.code.as_str(),
-                summary: text.summary.clone(),
-                sentences,
-                commands: commands.to_vec(),
-            }
-        });
-        let more = findings.len().saturating_sub(shown);
-        let more = (more > 0).then(|| format!("and {more} more (-o wide shows all)"));
-        let body = [Part::Findings(remarks.collect()), Part::Text(Vec::from_iter(more))];
+        let remarks = findings.iter().take(shown).map(|it| remark(it, self.wide)).collect();
+        let more = match findings.len().saturating_sub(shown) {
+            0 => String::new(),
+            more => format!("and {more} more"),
+        };
+        let body = [Part::Findings(remarks), Part::Hinted(more, " (-o wide shows all)")];
         Section::new("FINDINGS", Detail::Always, body).unless_empty()
+    }
+
+    /// Returns all findings with their evidence, as a comment folds them; the wide report begins with them.
+    pub(in crate::report) fn evidence(&self) -> Option<Section> {
+        let findings = self.explanation.findings.iter().filter(|_| !self.wide);
+        let remarks = findings.map(|it| remark(it, true)).collect();
+        let body = [Part::Findings(remarks)];
+        Section::new("FINDINGS, WITH EVIDENCE", Detail::Wide, body).unless_empty()
     }
 }

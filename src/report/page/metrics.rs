@@ -8,7 +8,7 @@ use crate::engine::decision::{
 use crate::report::section::{Detail, Part, Section, Table};
 use crate::report::words::{amount_of, count, current, list, number, quantity};
 use crate::snapshot::Unread;
-use crate::snapshot::hpa::MetricValueStatus;
+use crate::snapshot::hpa::{MetricSpec, MetricValueStatus};
 
 impl Words<'_> {
     /// Returns the metrics, with the result of each.
@@ -223,27 +223,28 @@ impl Words<'_> {
     }
 }
 
-/// Returns a metric as `kubectl get hpa` shows it: `cpu: 63%/80%`.
-pub(in crate::report) fn current_and_target(metric: &MetricStep) -> String {
-    let current = match &metric.result {
-        MetricResult::Proposal(proposal) => {
-            let MetricValueStatus { average_utilization, average_value, value } = &proposal.current;
-            let amount = average_value.as_ref().or(value.as_ref());
-            let amount = amount.map(|amount| amount_of(metric, amount));
-            average_utilization.map(|percent| format!("{percent}%")).or(amount)
-        }
-        MetricResult::Error(_) | MetricResult::Unread(_) => None,
-    };
+/// Returns a metric as `kubectl get hpa` shows it: `cpu: 63%/80%`; without a value if it was not evaluated.
+pub(in crate::report) fn current_and_target(
+    spec: &MetricSpec,
+    step: Option<&MetricStep>,
+) -> String {
+    let current = step.and_then(|step| {
+        let MetricValueStatus { average_utilization, average_value, value } =
+            &step.proposal()?.current;
+        let amount = average_value.as_ref().or(value.as_ref());
+        let amount = amount.map(|amount| amount_of(step, amount));
+        average_utilization.map(|percent| format!("{percent}%")).or(amount)
+    });
     let current = current.unwrap_or_else(|| "<unknown>".to_owned());
-    let target = &metric.target;
-    let average = target.average_value.is_some() && metric.is_total();
+    let target = spec.target().cloned().unwrap_or_default();
+    let average = target.average_value.is_some() && spec.is_total();
     let target = match (target.average_utilization, &target.average_value, &target.value) {
         (Some(percent), ..) => format!("{percent}%"),
         (None, Some(amount), _) | (None, None, Some(amount)) => quantity(amount),
         (None, None, None) => "-".to_owned(),
     };
     let average = if average { " (avg)" } else { "" };
-    format!("{}: {current}/{target}{average}", Words::short_label(metric))
+    format!("{}: {current}/{target}{average}", spec.short_label())
 }
 
 fn target(metric: &MetricStep) -> String {

@@ -4,10 +4,21 @@ use jiff::SignedDuration;
 
 use super::Words;
 use crate::engine::decision::{Direction, RateLimit, Step};
+use crate::findings::Code;
 use crate::pass::Origin;
 use crate::report::section::{Detail, Part, Section, StepLine};
 use crate::report::words::{count, distance, duration};
 use crate::snapshot::memory::Recommendation;
+
+/// Findings that say which rule changes the number, and to what.
+const OF_THE_PATH: [Code; 6] = [
+    Code::WithinTolerance,
+    Code::HeldByWindow,
+    Code::RateLimited,
+    Code::AtMax,
+    Code::AtMin,
+    Code::DirectionDisabled,
+];
 
 /// Keeps only the steps that change the number.
 fn briefly(lines: &mut Vec<StepLine>) {
@@ -84,8 +95,10 @@ impl Words<'_> {
         if !self.wide {
             briefly(&mut lines);
         }
-        let body = [Part::Steps(lines)];
-        Section::new("FROM PROPOSAL TO REPLICAS", Detail::Always, body).unless_empty()
+        let first = self.explanation.findings.first().map(|finding| finding.code);
+        let is_told = !self.wide && first.is_some_and(|code| OF_THE_PATH.contains(&code));
+        let detail = if is_told { Detail::Roomy } else { Detail::Always };
+        Section::new("FROM PROPOSAL TO REPLICAS", detail, [Part::Steps(lines)]).unless_empty()
     }
 
     /// Words which recommendation holds the replicas, and for how long.

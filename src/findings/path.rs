@@ -448,9 +448,8 @@ fn limit(case: &Case<'_>) -> Option<Limited> {
     };
     of(case.decision()).or_else(|| {
         held(case)?;
-        let decision = case.forgotten();
-        let is_same = decision.replicas_after() == case.decision().replicas_after();
-        of(decision).filter(|_| is_same)
+        let after = case.decision().replicas_after();
+        of(case.forgotten()).filter(|limit| Some(limit.result) == after)
     })
 }
 

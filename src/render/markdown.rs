@@ -18,7 +18,7 @@ pub fn markdown(page: &Page) -> String {
     if let Some(warning) = &page.warning {
         paragraph(&mut out, "**", warning);
     }
-    let _ = write!(out, "### {}\n\n", prose(&page.title));
+    paragraph(&mut out, "", &page.title);
     if let Some(expected) = &page.expected {
         section(&mut out, expected);
     }

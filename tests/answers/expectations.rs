@@ -579,9 +579,23 @@ Not certain: the controller's history is unknown, and the pass may end anywhere 
 | --- | --- |
 | cpu | adds replicas above 45%; proposes fewer up to 17%, but removes none before <code>07&#58;11&#58;59Z</code> (in 5m): stabilization holds 8; tolerance 18% to 45%; proposes maxReplicas (10) above 45%; proposes minReplicas (2) up to 10%; not certain: based on the most likely history |
 
-Assuming the time of the system clock, the rules of v1.37.0 and the current replicas as the only recommendation (<code>-o</code> wide for more).
+Assuming the time of the system clock, the rules of v1.37.0 and the current replicas as the only recommendation
 
 <details><summary>Details</summary>
+
+**FINDINGS, WITH EVIDENCE**
+
+- **uncounted-pods**: 4 of 8 pods do not count: 8 replicas instead of 10
+
+  Pending: <code>nginx-deployment-596d9ffddd-2bqvw</code>, <code>nginx-deployment-596d9ffddd-hjz8c</code>, <code>nginx-deployment-596d9ffddd-kd5ls</code> and 1 more.
+
+  cpu assumes 4 unready pods at 0, which takes its ratio from 1.5 to 0.75.
+
+  If they counted: a proposal of 12, and 10 replicas after stabilization and limits.
+
+  Wait until the pods run.
+
+  <code>kubectl describe pod nginx-deployment-596d9ffddd-2bqvw -n default</code>
 
 **PODS FOR cpu**
 

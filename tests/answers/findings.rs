@@ -168,6 +168,12 @@ fn a_pass_without_an_answer_has_a_finding_that_says_so() {
 /// terminal of 24 lines of 80 columns.
 #[test]
 fn a_healthy_hpa_with_three_metrics_fits_a_terminal() {
+    let metadata = json!({"creationTimestamp": "2026-10-22T06:00:00Z", "managedFields": [
+        {"manager": "kubectl", "operation": "Update", "apiVersion": "v1",
+            "time": "2026-10-22T06:00:00Z", "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {}}},
+        {"manager": "kube-controller-manager", "operation": "Update", "apiVersion": "v1",
+            "time": "2026-11-21T05:59:50Z", "fieldsType": "FieldsV1", "fieldsV1": {"f:status": {}},
+            "subresource": "status"}]});
     let requests = "http_requests_per_second";
     let average = |value: &str| build::average(value);
     let per_pod = |name: &str, target: &Value| json!({"type": "Pods", "pods": {"metric": {"name": name}, "target": target}});
@@ -178,7 +184,11 @@ fn a_healthy_hpa_with_three_metrics_fits_a_terminal() {
             per_pod(custom, &average("100")),
         ]);
         let status = json!({"currentReplicas": 4, "desiredReplicas": 4, "lastScaleTime": "2026-11-21T05:30:00Z",
-            "conditions": [{"type": "ScalingLimited", "status": "False", "reason": "DesiredWithinRange",
+            "conditions": [
+                {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale",
+                    "message": "recommended size matches current size",
+                    "lastTransitionTime": "2026-11-18T12:00:00Z"},
+                {"type": "ScalingLimited", "status": "False", "reason": "DesiredWithinRange",
                 "message": "the desired count is within the acceptable range",
                 "lastTransitionTime": "2026-11-18T12:00:00Z"}]});
         let hpa = build::hpa(
@@ -191,10 +201,7 @@ fn a_healthy_hpa_with_three_metrics_fits_a_terminal() {
                 "spec": {"holderIdentity": "cp-1", "leaseDurationSeconds": 15,
                     "acquireTime": "2026-11-01T06:00:00.000000Z",
                     "renewTime": "2026-11-21T05:59:59.000000Z"}}),
-            build::with(
-                hpa,
-                &json!({"metadata": {"creationTimestamp": "2026-10-22T06:00:00Z"}, "status": status}),
-            ),
+            build::with(hpa, &json!({"metadata": metadata, "status": status})),
             build::scale(4),
         ];
         let mut values = Vec::new();
@@ -566,7 +573,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             ("current", current == Some(it.current)),
             (
                 "result",
-                decision.replicas_after().or(decision.unwritten().map(|it| it.0))
+                decision.unwritten().map(|it| it.0).or(decision.replicas_after())
                     == Some(it.result),
             ),
         ],

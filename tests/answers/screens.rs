@@ -57,10 +57,6 @@ FINDINGS
 METRIC       CURRENT  TARGET   RATIO  COUNTED  PROPOSES
 cpu     2575% (515m)     20%  128.75  2 ready       258  highest
 
-FROM PROPOSAL TO REPLICAS
-  258  highest proposal: cpu
-    4  rate limit: at most max(2 × 2, 4) = 4 in one pass  ScaleUpLimit
-
 NEXT PASSES, IF THE METRICS KEEP PROPOSING 258
    8  at 07:06:44Z (in 15s)
   10  at 07:06:59Z (in 30s)
@@ -83,7 +79,7 @@ rules of v1.36.2, at 2026-11-21T07:06:44Z
 FINDINGS
   uncounted-pods: 2 of 4 pods do not count: a proposal of 4 instead of 0
     Wait until the pods have metrics.
-  rate-limited: the metrics propose 258, but without behavior, one pass goes
+  rate-limited: stabilization leaves 258, but without behavior, one pass goes
     from 4 to at most 8
     Wait for the next passes, or set behavior.scaleUp.policies.
   held-by-window: the metrics propose 4, but the higher recommendation of 258
@@ -126,11 +122,6 @@ FINDINGS
 
 METRIC  CURRENT  TARGET  RATIO  COUNTED             PROPOSES
 cpu      0% (0)     20%      0  4 ready, 4 unready         0  highest
-
-FROM PROPOSAL TO REPLICAS
-  0  highest proposal: cpu
-  8  stabilization: the history is unknown; the current 8 are assumed to count
-     for 5m  ScaleDownStabilized
 
 NEXT PASSES, IF THE METRICS KEEP PROPOSING 0
   2  at 07:11:29Z (in 5m)
@@ -291,11 +282,6 @@ METRIC         CURRENT  TARGET   RATIO  COUNTED  PROPOSES
 cpu            2% (2m)     80%   0.025  2 ready         1  highest
 memory          12.4Mi   200Mi  0.0619  2 ready         1
 http_requests     899m      10  0.0899  2 ready         1
-
-FROM PROPOSAL TO REPLICAS
-  1  highest proposal: cpu
-  2  stabilization: 2 was recommended 15s ago and counts for 5m
-     ScaleDownStabilized
 
   Assuming the rules of v1.37.0 (-o wide for more).
 "#);
@@ -557,20 +543,20 @@ fn a_list_leaves_out_what_can_be_told_from_names_where_it_is_too_wide() {
     insta::assert_snapshot!(shop(false, false, &Layout::default()), @r#"
 NAME       REFERENCE          TARGETS                          CURRENT   WANTED  FINDING
 mail       Deployment/mail    queue_depth: <unknown>/30 (avg)        2        -  metrics-api-unavailable
-pay        Deployment/pay     -                                      2        -  shared-pods
-pay-queue  Deployment/pay     -                                      2        -  shared-pods
+pay        Deployment/pay     cpu: <unknown>/50%                     2        -  shared-pods
+pay-queue  Deployment/pay     queue_depth: <unknown>/30 (avg)        2        -  shared-pods
 cart       Deployment/cart    cpu: 95%/20%                           3        6  uncounted-pods (+1)
-report     Deployment/report  -                                      0        0  switched-off
+report     Deployment/report  cpu: <unknown>/50%                     0        0  switched-off
 search     Deployment/search  cpu: 85%/40%                           3        3  at-max
 web        Deployment/web     cpu: 51%/50%                           3  3 (3-6)  within-tolerance
 "#);
     insta::assert_snapshot!(shop(false, false, &narrow()), @r#"
 NAME       TARGETS                          CURRENT   WANTED  FINDING
 mail       queue_depth: <unknown>/30 (avg)        2        -  metrics-api-unavailable
-pay        -                                      2        -  shared-pods
-pay-queue  -                                      2        -  shared-pods
+pay        cpu: <unknown>/50%                     2        -  shared-pods
+pay-queue  queue_depth: <unknown>/30 (avg)        2        -  shared-pods
 cart       cpu: 95%/20%                           3        6  uncounted-pods (+1)
-report     -                                      0        0  switched-off
+report     cpu: <unknown>/50%                     0        0  switched-off
 search     cpu: 85%/40%                           3        3  at-max
 web        cpu: 51%/50%                           3  3 (3-6)  within-tolerance
 "#);
@@ -580,20 +566,20 @@ web        cpu: 51%/50%                           3  3 (3-6)  within-tolerance
     insta::assert_snapshot!(shop(true, false, &narrow()), @r#"
 NAMESPACE  NAME       TARGETS                          CURRENT   WANTED  FINDING
 shop       mail       queue_depth: <unknown>/30 (avg)        2        -  metrics-api-unavailable
-shop       pay        -                                      2        -  shared-pods
-shop       pay-queue  -                                      2        -  shared-pods
+shop       pay        cpu: <unknown>/50%                     2        -  shared-pods
+shop       pay-queue  queue_depth: <unknown>/30 (avg)        2        -  shared-pods
 shop       cart       cpu: 95%/20%                           3        6  uncounted-pods (+1)
-shop       report     -                                      0        0  switched-off
+shop       report     cpu: <unknown>/50%                     0        0  switched-off
 shop       search     cpu: 85%/40%                           3        3  at-max
 shop       web        cpu: 51%/50%                           3  3 (3-6)  within-tolerance
 "#);
     insta::assert_snapshot!(shop(false, true, &narrow()), @r#"
 NAME       REFERENCE          TARGETS                          CURRENT   WANTED  MIN  MAX  PROPOSAL  WINNER  LIMIT            FINDING
 mail       Deployment/mail    queue_depth: <unknown>/30 (avg)        2        -    1    5         -  -       -                metrics-api-unavailable
-pay        Deployment/pay     -                                      2        -    2    6         -  -       -                shared-pods
-pay-queue  Deployment/pay     -                                      2        -    2    8         -  -       -                shared-pods
+pay        Deployment/pay     cpu: <unknown>/50%                     2        -    2    6         -  -       -                shared-pods
+pay-queue  Deployment/pay     queue_depth: <unknown>/30 (avg)        2        -    2    8         -  -       -                shared-pods
 cart       Deployment/cart    cpu: 95%/20%                           3        6    2   20        10  cpu     ScaleUpLimit     uncounted-pods (+1)
-report     Deployment/report  -                                      0        0    1    5         -  -       -                switched-off
+report     Deployment/report  cpu: <unknown>/50%                     0        0    1    5         -  -       -                switched-off
 search     Deployment/search  cpu: 85%/40%                           3        3    1    3         7  cpu     TooManyReplicas  at-max
 web        Deployment/web     cpu: 51%/50%                           3  3 (3-6)    2   10         3  cpu     tolerance        within-tolerance
 "#);

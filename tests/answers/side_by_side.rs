@@ -211,13 +211,13 @@ rules of v1.36.2, at 2026-11-20T06:00:00Z
          for 99.6%; replica-hours -1.6%; left out 10m15s after marks; not
          recorded for 10m
 
-RUN                  REPLICA-HOURS  REPLICAS  AT MAX  SHORT  LONGEST  RESCALES
-RECORDED                       148      4-14      0s      -        -    17 (0)
-REPLAYED                       147      4-14      0s  1m45s      15s    15 (0)
-web-70.yaml           108 (-26.8%)      3-10      0s  1m30s      15s    14 (1)
-web-50-with-a-highe       147 (0%)      4-14      0s  1m45s      15s    15 (0)
-r-maximum.yaml
-same.yaml                 147 (0%)      4-14      0s  1m45s      15s    15 (0)
+RUN                    REPLICA-HOURS  REPLICAS  AT MAX  SHORT  LONGEST  RESCALES
+RECORDED                         148      4-14      0s      -        -    17 (0)
+REPLAYED                         147      4-14      0s  1m45s      15s    15 (0)
+web-70.yaml             108 (-26.8%)      3-10      0s  1m30s      15s    14 (1)
+web-50-with-a-higher-       147 (0%)      4-14      0s  1m45s      15s    15 (0)
+maximum.yaml
+same.yaml                   147 (0%)      4-14      0s  1m45s      15s    15 (0)
   A run is short of its own proposals: with a higher target it is short less
   often, but its pods are busier.
   Ends: REPLAYED at 4, web-70.yaml at 3, web-50-with-a-higher-maximum.yaml at 4

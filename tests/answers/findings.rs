@@ -177,7 +177,7 @@ fn a_healthy_hpa_with_three_metrics_fits_a_terminal() {
     let requests = "http_requests_per_second";
     let average = |value: &str| build::average(value);
     let per_pod = |name: &str, target: &Value| json!({"type": "Pods", "pods": {"metric": {"name": name}, "target": target}});
-    let screen = |custom: &str, behavior: Value| {
+    let screen = |state: Value, custom: &str, behavior: Value| {
         let metrics = json!([
             build::resource("cpu", &build::utilization(60)),
             build::resource("memory", &build::utilization(80)),
@@ -195,7 +195,7 @@ fn a_healthy_hpa_with_three_metrics_fits_a_terminal() {
             &json!({"minReplicas": 2, "maxReplicas": 12, "metrics": metrics, "behavior": behavior}),
         );
         let mut items = vec![
-            build::state(&json!({"memory": "unknown"})),
+            build::state(&state),
             json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
                 "metadata": {"name": "kube-controller-manager", "namespace": "kube-system"},
                 "spec": {"holderIdentity": "cp-1", "leaseDurationSeconds": 15,
@@ -233,12 +233,14 @@ fn a_healthy_hpa_with_three_metrics_fits_a_terminal() {
         "scaleDown": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]},
         "scaleUp": {"policies": [{"type": "Percent", "value": 50, "periodSeconds": 60}]},
     });
-    for (custom, behavior) in [
-        (requests, Value::Null),
-        (requests, slowly),
-        ("istio_requests_in_flight_per_gateway", Value::Null),
+    let unknown = || json!({"memory": "unknown"});
+    let stated = || json!({"recommendations": [{"replicas": 4, "time": "2026-11-21T05:59:00Z"}]});
+    for (state, custom, behavior) in [
+        (unknown(), requests, Value::Null),
+        (stated(), requests, slowly),
+        (stated(), "istio_requests_in_flight_per_gateway", Value::Null),
     ] {
-        let screen = screen(custom, behavior);
+        let screen = screen(state, custom, behavior);
         assert!(screen.lines().count() <= 24, "{}\n{screen}", screen.lines().count());
         assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
         // The name is only broken where one of its words ends.

@@ -54,11 +54,11 @@ fn a_namespace_all_of_them_or_a_selection() {
     assert_eq!(
         ran.stdout,
         "\
-NAME  REFERENCE        TARGETS       CURRENT  WANTED  FINDING
-api   Deployment/api   -                  12      10  above-max
-cart  Deployment/cart  cpu: 50%/20%        3       6  rate-limited (+1)
-pay   Deployment/pay   cpu: 50%/20%        3       6  rate-limited (+1)
-web   Deployment/web   cpu: 50%/20%        3       6  rate-limited (+1)
+NAME  REFERENCE        TARGETS             CURRENT  WANTED  FINDING
+api   Deployment/api   cpu: <unknown>/20%       12      10  above-max
+cart  Deployment/cart  cpu: 50%/20%              3       6  rate-limited (+1)
+pay   Deployment/pay   cpu: 50%/20%              3       6  rate-limited (+1)
+web   Deployment/web   cpu: 50%/20%              3       6  rate-limited (+1)
 "
     );
     let wide = list(&server, &["-n", "shop", "-o", "wide"]);
@@ -66,11 +66,11 @@ web   Deployment/web   cpu: 50%/20%        3       6  rate-limited (+1)
     assert_eq!(
         wide.stdout,
         "\
-NAME  REFERENCE        TARGETS       CURRENT  WANTED  MIN  MAX  PROPOSAL  WINNER  LIMIT         FINDING
-api   Deployment/api   -                  12      10    2   10         -  -       maxReplicas   above-max
-cart  Deployment/cart  cpu: 50%/20%        3       6    2   10         8  cpu     ScaleUpLimit  rate-limited (+1)
-pay   Deployment/pay   cpu: 50%/20%        3       6    2   10         8  cpu     ScaleUpLimit  rate-limited (+1)
-web   Deployment/web   cpu: 50%/20%        3       6    2   10         8  cpu     ScaleUpLimit  rate-limited (+1)
+NAME  REFERENCE        TARGETS             CURRENT  WANTED  MIN  MAX  PROPOSAL  WINNER  LIMIT         FINDING
+api   Deployment/api   cpu: <unknown>/20%       12      10    2   10         -  -       maxReplicas   above-max
+cart  Deployment/cart  cpu: 50%/20%              3       6    2   10         8  cpu     ScaleUpLimit  rate-limited (+1)
+pay   Deployment/pay   cpu: 50%/20%              3       6    2   10         8  cpu     ScaleUpLimit  rate-limited (+1)
+web   Deployment/web   cpu: 50%/20%              3       6    2   10         8  cpu     ScaleUpLimit  rate-limited (+1)
 "
     );
     for (args, want) in [
@@ -165,7 +165,10 @@ fn each_is_explained_as_it_would_be_alone() {
     });
     let ran = list(&server, &["-n", "shop", "-l", "team"]);
     // Errors come first.
-    assert_eq!(rows(&ran)[0], ["cart", "Deployment/cart", "-", "3", "-", "shared-pods"]);
+    assert_eq!(
+        rows(&ran)[0],
+        ["cart", "Deployment/cart", "cpu:", "<unknown>/20%", "3", "-", "shared-pods"]
+    );
     assert_eq!(rows(&ran)[1][0], "api");
 }
 

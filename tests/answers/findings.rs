@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use jiff::Timestamp;
+use kubectl_hpa::apimachinery::quantity::Amount;
 use kubectl_hpa::engine::decision::{Block, Group, MetricResult, PodRow, Step};
 use kubectl_hpa::findings::outside::ControllerSilent;
 use kubectl_hpa::findings::path::{AboveMax, AtMax, BelowMin};
@@ -331,7 +332,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
     let request = |pod: &Pod, container: &str, resource: &str| {
         let mut all = pod.containers.iter().chain(&pod.init_containers);
         let own = all.find(|it| *it.name == *container)?;
-        own.requests.get(resource).map(|it| it.milli_value())
+        own.requests.get(resource).map(Amount::milli_value)
     };
     let checks: Vec<(&'static str, bool)> = match &finding.facts {
         Facts::TargetNotFound(_) => vec![("there is no scale", current.is_none())],
@@ -479,10 +480,10 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             ("pods", it.own.iter().chain(&it.others).all(|name| !pod(name).name.is_empty())),
         ],
         Facts::SharedPods(it) => {
-            let selects = |name: &Box<str>| {
+            let selects = |name: &str| {
                 snapshot.other_hpas.iter().any(|own| own.scale.selector.matches(&pod(name).labels))
             };
-            vec![("selected", it.pods.iter().all(selects))]
+            vec![("selected", it.pods.iter().all(|name| selects(name)))]
         }
         Facts::FinishedPods(it) => vec![
             ("succeeded", it.succeeded.iter().all(|name| pod(name).phase == Phase::Succeeded)),

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::super::testing::{found, state, with};
-use super::super::{Code, Facts, Severity};
+use super::super::{Code, Facts, Finding, Severity};
 use crate::build;
 use crate::engine::decision::Direction;
 
@@ -115,7 +115,7 @@ fn queue(target: &Value, length: &str, replicas: usize) -> Vec<Value> {
 fn a_target_that_keda_scales_from_zero_is_in_order() {
     let none = state(&[build::resource("cpu", &build::utilization(50))], &[]);
     let told = |items: &[Value]| -> Vec<_> {
-        let told = |it: &super::super::Finding| (it.code(), it.severity);
+        let told = |it: &Finding| (it.code(), it.severity);
         found(items).iter().map(told).collect()
     };
     let paused = |key: &str, value: &str| of_keda(&none, &json!({key: value}));
@@ -210,7 +210,7 @@ fn where_a_limit_holds_as_well_the_window_explains_nothing() {
     assert_eq!((facts.direction, facts.desired), (Direction::Down, 1));
     // Beside a bound it says nothing.
     let least = json!({"minReplicas": 4});
-    let codes = |items: &[Value]| found(items).iter().map(|it| it.code()).collect::<Vec<_>>();
+    let codes = |items: &[Value]| found(items).iter().map(Finding::code).collect::<Vec<_>>();
     let recommended = |replicas: i32| {
         let recommendations = json!([{"replicas": replicas, "time": "2026-11-21T05:56:00Z"}]);
         let items = with_spec(&pods("10m"), &least);

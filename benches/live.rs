@@ -2,7 +2,8 @@
 //! compared with `curl` for the same requests in sequence, and with `kubectl describe hpa` if it is
 //! installed. The server runs in this process, and so on the same processors. It only asserts
 //! that the commands succeed. With `-- fleet`, many HPAs at once, compared with what kubectl takes to get
-//! them with their targets and pods.
+//! them with their targets and pods; with `-- file`, many HPAs and pods from a file; with `-- metrics`,
+//! an HPA with many metrics.
 
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]
 
@@ -12,29 +13,35 @@ mod api;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use api::{Auth, Clock, Cluster, Kubeconfig, NAME, Recorded, Server, exchange};
+use api::{Auth, Clock, Cluster, ExternalMetric, Kubeconfig, NAME, Recorded, Server, exchange};
 use serde_json::{Value, json};
 
 const RUNS: usize = 15;
+/// The same of what takes seconds.
+const FEW: usize = 5;
 
 fn main() {
     let processors = std::thread::available_parallelism().map_or(0, usize::from);
-    println!("{RUNS} runs each, in turn, on {processors} processors; ms, and MiB at most\n");
-    if std::env::args().any(|argument| argument == "fleet") {
-        for hpas in [250, 1_000, 4_000] {
-            measure_fleet(hpas);
+    println!("in turn, on {processors} processors; ms, and MiB at most\n");
+    let asked = |name: &str| std::env::args().any(|argument| argument == name);
+    if asked("fleet") {
+        [250, 1_000, 4_000].into_iter().for_each(measure_fleet);
+    } else if asked("file") {
+        [5, 15, 50].into_iter().for_each(measure_file);
+    } else if asked("metrics") {
+        measure_metrics();
+    } else {
+        for (pods, delay, kept) in [
+            (10, 0, true),
+            (1_000, 0, true),
+            (5_000, 0, true),
+            (20_000, 0, true),
+            (5_000, 0, false),
+            (10, 50, true),
+            (5_000, 50, true),
+        ] {
+            measure(pods, Duration::from_millis(delay), kept);
         }
-        return;
-    }
-    for (pods, delay, kept) in [
-        (2, 0, true),
-        (100, 0, true),
-        (5_000, 0, true),
-        (5_000, 0, false),
-        (2, 50, true),
-        (5_000, 50, true),
-    ] {
-        measure(pods, Duration::from_millis(delay), kept);
     }
 }
 
@@ -65,41 +72,71 @@ fn measure(pods: usize, delay: Duration, kept: bool) {
         ("curl", curl(&server, &asked, &[])),
     ];
     let describe = ("kubectl describe hpa", describe(&config));
-    compare(commands.into_iter().chain(is_installed(&describe.1).then_some(describe)));
+    compare(RUNS, commands.into_iter().chain(is_installed(&describe.1).then_some(describe)));
 }
 
-/// HPAs in ten namespaces, each with a Deployment, its ReplicaSet and five pods.
-fn measure_fleet(hpas: usize) {
-    const NAMESPACES: usize = 10;
-    const PODS: usize = 5;
-    let mut cluster = Cluster::empty();
-    cluster.clock(Clock::Recorded).keep_answers();
-    let pod = pod();
-    for number in 0..hpas {
-        let namespace = &*format!("team-{}", number % NAMESPACES);
-        let name = &*format!("web-{number:04}");
-        let set = &*format!("{name}-596d9ffddd");
-        let labels = [("app", name), ("pod-template-hash", "596d9ffddd")];
-        let workload = |kind: &str, name: &str, labels: &Value| {
-            json!({
-                "apiVersion": "apps/v1",
-                "kind": kind,
-                "metadata": {"name": name, "namespace": namespace, "labels": labels},
-                "spec": {
-                    "replicas": PODS,
-                    "selector": {"matchLabels": labels},
-                    "template": {"metadata": {"labels": labels}, "spec": pod["spec"]},
-                },
-                "status": {"replicas": PODS, "readyReplicas": PODS, "observedGeneration": 1},
-            })
-        };
-        cluster.put(workload("Deployment", name, &json!({"app": name})));
-        cluster.put(workload("ReplicaSet", set, &json!(std::collections::BTreeMap::from(labels))));
-        cluster.hpa([namespace, name], ["apps/v1", "Deployment", name], &json!({}));
-        cluster.copies("v1", "Pod", pod.clone(), [namespace, set], &labels, PODS);
-        cluster.pod_metrics([namespace, set], &labels, PODS, ["10m", "1Mi"]);
+/// An HPA with 200 External metrics, each of them another question.
+fn measure_metrics() {
+    let mut cluster = cluster(10, Duration::ZERO);
+    let names: Vec<String> = (0..200).map(|number| format!("queue-{number}")).collect();
+    for name in &names {
+        cluster.external_metric(ExternalMetric {
+            name: name.clone(),
+            namespace: "default".to_owned(),
+            value: "7".to_owned(),
+            timestamp: "2026-11-21T07:07:00Z".to_owned(),
+            ..ExternalMetric::default()
+        });
     }
+    let target = json!({"type": "AverageValue", "averageValue": "1"});
+    let metric = |name| json!({"type": "External", "external": {"metric": {"name": name}, "target": target}});
+    let metrics: Vec<Value> = names.iter().map(metric).collect();
+    let hpa = ["default", "nginx-deployment"];
+    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
+        hpa["spec"]["metrics"] = json!(metrics);
+    });
+    cluster.keep_answers();
     let server = Server::start(cluster);
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    run(&explain(&config));
+    let asked = server.requests();
+    println!("200 metrics: {} requests", asked.len());
+    let describe = ("kubectl describe hpa", describe(&config));
+    let commands = vec![
+        ("kubectl-hpa explain", explain(&config)),
+        ("curl --compressed", curl(&server, &asked, &["--compressed"])),
+    ];
+    compare(RUNS, commands.into_iter().chain(is_installed(&describe.1).then_some(describe)));
+}
+
+/// A thousand HPAs with this many pods each, from a file that `--save` wrote.
+fn measure_file(pods: usize) {
+    let server = Server::start(fleet(1_000, pods));
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let path = config.path().display().to_string();
+    let file = config.directory().join("fleet.json");
+    let file = file.display().to_string();
+    let program = env!("CARGO_BIN_EXE_kubectl-hpa");
+    run(&words(&[program, "explain", "-A", "--kubeconfig", &path, "--save", &file]));
+    let size = std::fs::metadata(&file).map_or(0, |about| about.len());
+    println!("1000 HPAs, {} pods, a file of {} MB", 1_000 * pods, size / 1_000_000);
+    let one = ["-f", &file, "web-0500", "-n", "team-0"];
+    compare(
+        FEW,
+        [
+            ("explain -A -f", words(&[program, "explain", "-A", "-f", &file])),
+            ("explain NAME -f", words(&[&[program, "explain"], &one[..]].concat())),
+            ("jq length", words(&["jq", "length", &file])),
+        ]
+        .into_iter()
+        .filter(|(_, command)| is_installed(command)),
+    );
+}
+
+/// HPAs in ten namespaces with five pods each.
+fn measure_fleet(hpas: usize) {
+    const PODS: usize = 5;
+    let server = Server::start(fleet(hpas, PODS));
     let config = server.kubeconfig(&Auth::Token("admin"));
     let path = config.path().display().to_string();
     let program = env!("CARGO_BIN_EXE_kubectl-hpa");
@@ -118,7 +155,41 @@ fn measure_fleet(hpas: usize) {
         ("curl --compressed", curl(&server, &asked, &["--compressed"])),
     ];
     let theirs = is_installed(&theirs).then_some(("kubectl get -o json", theirs));
-    compare(commands.into_iter().chain(theirs));
+    compare(FEW, commands.into_iter().chain(theirs));
+}
+
+/// Returns HPAs in ten namespaces, each with a Deployment, its ReplicaSet and this many pods.
+fn fleet(hpas: usize, pods: usize) -> Cluster {
+    const NAMESPACES: usize = 10;
+    let mut cluster = Cluster::empty();
+    cluster.clock(Clock::Recorded).keep_answers();
+    let pod = pod();
+    for number in 0..hpas {
+        let namespace = &*format!("team-{}", number % NAMESPACES);
+        let name = &*format!("web-{number:04}");
+        let set = &*format!("{name}-596d9ffddd");
+        let labels = [("app", name), ("pod-template-hash", "596d9ffddd")];
+        let workload = |kind: &str, name: &str, labels: &Value| {
+            json!({
+                "apiVersion": "apps/v1",
+                "kind": kind,
+                "metadata": {"name": name, "namespace": namespace, "labels": labels},
+                "spec": {
+                    "replicas": pods,
+                    "selector": {"matchLabels": labels},
+                    "template": {"metadata": {"labels": labels}, "spec": pod["spec"]},
+                },
+                "status": {"replicas": pods, "readyReplicas": pods, "observedGeneration": 1},
+            })
+        };
+        cluster.put(workload("Deployment", name, &json!({"app": name})));
+        let of_set = json!({"app": name, "pod-template-hash": "596d9ffddd"});
+        cluster.put(workload("ReplicaSet", set, &of_set));
+        cluster.hpa([namespace, name], ["apps/v1", "Deployment", name], &json!({}));
+        cluster.copies("v1", "Pod", pod.clone(), [namespace, set], &labels, pods);
+        cluster.pod_metrics([namespace, set], &labels, pods, ["10m", "1Mi"]);
+    }
+    cluster
 }
 
 fn is_installed(command: &[String]) -> bool {
@@ -127,10 +198,10 @@ fn is_installed(command: &[String]) -> bool {
 }
 
 /// Prints what commands take, in turn.
-fn compare(commands: impl Iterator<Item = (&'static str, Vec<String>)>) {
+fn compare(runs: usize, commands: impl Iterator<Item = (&'static str, Vec<String>)>) {
     let commands: Vec<_> = commands.collect();
     let mut times = vec![Vec::new(); commands.len()];
-    for _ in 0..=RUNS {
+    for _ in 0..=runs {
         for ((_, command), times) in commands.iter().zip(&mut times) {
             times.push(run(command));
         }

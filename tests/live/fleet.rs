@@ -514,3 +514,27 @@ fn each_is_explained_as_it_would_be_alone_from_a_file() {
     }
     fs::remove_file(&path).expect("it was there");
 }
+
+/// A server that is busy says when to come again, and is asked then.
+#[test]
+fn a_list_comes_again_when_the_server_asks_for_it() {
+    let mut cluster = half();
+    let [deployments, pods] =
+        ["/apis/apps/v1/namespaces/shop/deployments", "/api/v1/namespaces/shop/pods"];
+    cluster.heal();
+    for list in [deployments, pods] {
+        cluster.fault(When::on(list).first(2), Fault::TooManyRequests(Some(1)));
+    }
+    let server = Server::start(cluster);
+    let ran = explain(&server, "admin", &["-A"]);
+    assert_eq!((&*told(&ran), ran.answer()["items"].as_array().map(Vec::len)), ("", Some(6)));
+    let requests = server.requests();
+    for list in [deployments, pods] {
+        let asked: Vec<_> = requests.iter().filter(|it| it.path == list).collect();
+        assert_eq!(asked.len(), 3, "{list}");
+        // Nothing is asked one by one instead, and no sooner than the server allows.
+        assert!(asked.iter().all(|it| it.parameter("labelSelector").is_none()), "{list}");
+        assert!(asked[2].at - asked[0].at >= Duration::from_secs(2), "{list}");
+    }
+    assert_eq!(counted(&requests).get("scale"), None);
+}

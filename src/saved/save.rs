@@ -19,7 +19,7 @@ use crate::apiserver::convert;
 use crate::error::Error;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::Counted;
-use crate::snapshot::hpa::{Hpa, MetricSpec};
+use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::Load;
 use crate::snapshot::metric::Milli;
@@ -75,18 +75,28 @@ impl<'a> Saved<'a> {
                 }
             }
         }
+        let mut seen = HashMap::new();
         for Input { snapshot, evidence, .. } in inputs {
             let Ok(own) = &snapshot.scale else { continue };
             let others = snapshot.other_hpas.iter().map(|other| (&other.hpa, &other.scale, None));
             for (hpa, scale, counted) in
                 iter::once((&snapshot.hpa, own, evidence.counted)).chain(others)
             {
-                let target = |hpa: &Hpa| (hpa.namespace.clone(), hpa.spec.scale_target_ref.clone());
-                let targets = &mut saved.targets;
-                match targets.iter_mut().find(|(other, ..)| target(other) == target(hpa)) {
-                    None => targets.push((hpa, scale, counted)),
-                    Some((_, earlier, known)) if *earlier == scale => *known = known.or(counted),
-                    Some(_) => return Err(changed("target of", &hpa.key())),
+                let CrossVersionObjectReference { api_version, kind, name } =
+                    &hpa.spec.scale_target_ref;
+                let target = (&*hpa.namespace, &**api_version, &**kind, &**name);
+                match seen.entry(target) {
+                    Entry::Vacant(place) => {
+                        place.insert(saved.targets.len());
+                        saved.targets.push((hpa, scale, counted));
+                    }
+                    Entry::Occupied(place) => {
+                        let (_, earlier, known) = &mut saved.targets[*place.get()];
+                        if *earlier != scale {
+                            return Err(changed("target of", &hpa.key()));
+                        }
+                        *known = known.or(counted);
+                    }
                 }
             }
         }

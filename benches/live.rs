@@ -194,7 +194,8 @@ fn fleet(hpas: usize, pods: usize) -> Cluster {
 
 fn is_installed(command: &[String]) -> bool {
     let mut version = Command::new(&command[0]);
-    version.args(["version", "--client"]).stdout(Stdio::null()).status().is_ok()
+    let version = version.args(["version", "--client"]).stdout(Stdio::null()).stderr(Stdio::null());
+    version.status().is_ok()
 }
 
 /// Prints what commands take, in turn.

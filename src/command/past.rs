@@ -16,7 +16,7 @@ use crate::prometheus::grid::Grid;
 use crate::prometheus::history::{History, Samples, ValueHistory};
 use crate::prometheus::load::{Answered, warnings};
 use crate::prometheus::queries::{Purpose, Question, Wanted, title};
-use crate::snapshot::hpa::MetricSource;
+use crate::snapshot::hpa::{MetricSource, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::LoadQuery;
 
@@ -55,13 +55,14 @@ async fn ask(
     let stated = stated(&typed.queries, input, &hpa.spec.metrics)?;
     let matching = typed.matching()?;
     for (purpose, text) in &stated {
-        let is_resource = match purpose {
-            Purpose::Metric(place) => hpa.spec.metrics[*place].is_resource(),
-            _ => true,
+        let metric = match purpose {
+            Purpose::Metric(place) => Some(&hpa.spec.metrics[*place]),
+            _ => None,
         };
-        if is_resource {
+        if metric.is_none_or(MetricSpec::is_resource) {
+            let name = metric.map_or_else(String::new, |metric| format!("{}: ", metric.label()));
             return Err(Error::usage(format!(
-                "--query ...={text}: --at reads the record and the usage of each pod itself"
+                "--query {name}{text}: --at reads the record and the usage of each pod itself"
             ))
             .hint("--query is for metrics of Pods, Object and External"));
         }

@@ -50,7 +50,7 @@ pub fn span(input: &Input) -> (SignedDuration, SignedDuration) {
 ///
 /// # Errors
 ///
-/// The target's pods cannot be told, or the history has nothing of them.
+/// The target's pods cannot be told, the history has nothing of them, or the HPA did not exist yet.
 pub fn rewind(
     mut input: Input,
     history: &History,
@@ -63,6 +63,13 @@ pub fn rewind(
     let Input { snapshot, .. } = &mut input;
     let created = history.created.and_then(|second| Timestamp::from_second(second).ok());
     let created = created.or(snapshot.hpa.written.created);
+    if let Some(created) = created.filter(|created| at < *created) {
+        return Err(Error::usage(format!(
+            "--at: {} was created at {created}, after {at}",
+            snapshot.hpa.key()
+        ))
+        .hint("state a later time"));
+    }
     let changed = restore(&mut snapshot.hpa.spec, history, at);
     snapshot.now = at;
     let base = snapshot.clone();
@@ -70,6 +77,16 @@ pub fn rewind(
         Error::failed(format!("Prometheus has no samples of {target} and its pods at {at}"))
             .hint("they need kube-state-metrics; -v 1 prints the queries, see docs/prometheus.md")
     })?;
+    let replicas = likely.scale.as_ref().map_or(0, |scale| scale.status_replicas);
+    if replicas > 0 && likely.pods.is_empty() {
+        return Err(Error::failed(format!(
+            "Prometheus has none of the pods of {target} at {at}, which had {replicas} replicas"
+        ))
+        .hint(
+            "they are found by kube_pod_owner of kube-state-metrics; -v 1 prints the queries, see \
+             docs/prometheus.md",
+        ));
+    }
     let played = moments.played(&base, at);
     let (passes, rescales) = before(&moments, &base, history, at, created);
     let next = history.replicas.next(at.as_millisecond() + SECOND);

@@ -336,7 +336,17 @@ impl<'h> Moments<'h> {
         let missing = |documents| MetricAnswer::Unread(Unread::Missing { documents });
         let documents = match spec.source() {
             MetricSource::Resource(_) | MetricSource::ContainerResource(_) => {
-                return MetricAnswer::PodMetrics;
+                // Without any usage, it is the history that lacks it, and not the controller.
+                let all = self.history.pods.values().flat_map(|pod| pod.containers.values());
+                let mut usage = all.map(|container| match spec.name() {
+                    "cpu" => !container.cpu.is_empty(),
+                    "memory" => !container.memory.is_empty(),
+                    _ => false,
+                });
+                return match usage.any(|has| has) {
+                    true => MetricAnswer::PodMetrics,
+                    false => missing(Documents::PodMetrics),
+                };
             }
             MetricSource::External(_) => Documents::ExternalMetricValueList,
             _ => Documents::MetricValueList,

@@ -138,7 +138,7 @@ fn ignoring_stabilization_ignores_nothing_else() {
 
 /// Returns the concerns about writing a change of a case whose metrics ask for 7, as text.
 fn against(change: impl Fn(String) -> String) -> String {
-    let case = written::CASES.iter().find(|case| case.name == "a memory that is not known");
+    let case = written::CASES.iter().find(|case| case.name == "a hold that no history explains");
     let input = change(case.expect("a case").input()).replace(r#""cpu":"25m""#, r#""cpu":"80m""#);
     let pass = Pass::run(common::read(&input).expect("an input"));
     let (change, concerns) = judged(&pass);

@@ -616,7 +616,7 @@ fn said_of_memory(json: &str) -> String {
 
 #[test]
 fn an_unknown_memory_is_not_that_of_a_controller_that_has_just_started() {
-    let case = written::CASES.iter().find(|it| it.name == "a memory that is not known");
+    let case = written::CASES.iter().find(|it| it.name == "a hold that no history explains");
     let inferred = case.expect("a case").input();
     let with = |memory: &str| inferred.replace(r#""memory":"unknown""#, memory);
     // Nothing left in the status says anything about its passes.
@@ -694,7 +694,7 @@ this pass
 
 #[test]
 fn metrics_that_ask_for_fewer_while_one_fails_are_said_not_to_be_followed() {
-    let case = written::CASES.iter().find(|it| it.name == "a memory that is not known");
+    let case = written::CASES.iter().find(|it| it.name == "a hold that no history explains");
     let error = r#""errors":[{"api":"external","message":"no"}],"memory""#;
     let input = case.expect("a case").input().replace(r#""memory""#, error);
     insta::assert_snapshot!(words(&input).why[0], @"1 of 2 metrics failed, and the other proposes 2: while a metric fails, the controller does not scale below the current 4.");

@@ -437,7 +437,10 @@ mod tests {
             ("predict cart -f examples/shop -f examples/nginx --missing n", ":4\n"),
             ("predict cart -f - --metric ", ":4\n"),
             ("predict cart -f no-such-file --metric ", ":4\n"),
-            ("explain -o j", "json\tJSON with a published schema\n:4\n"),
+            (
+                "explain -o j",
+                "json\tJSON with a published schema\njsonl\tThe same, an HPA per line as soon as it is explained\n:4\n",
+            ),
             ("explain -f ex", ":0\n"),
             (
                 "expl",

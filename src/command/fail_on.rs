@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::findings::{Code, Watched};
 use crate::pass::Pass;
 use crate::report::Explanation;
-use crate::report::prediction::Judged;
+use crate::report::expected::Judged;
 use crate::whatif::expect::{Expectation, Facts};
 
 /// The exit code if what `--fail-on` names is found.

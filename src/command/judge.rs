@@ -3,7 +3,7 @@
 use super::fail_on::FindingsWatch;
 use crate::backtest::{Backtest, Candidate, Found, ManifestPlace};
 use crate::pass::Pass;
-use crate::report::prediction::Judged;
+use crate::report::expected::Judged;
 use crate::report::{Explanation, backtest};
 use crate::whatif::expect::{Expectation, Facts, Gate, RunFacts, Truth, Verdict};
 use crate::whatif::timeline::{Timeline, Totals};

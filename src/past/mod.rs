@@ -63,7 +63,9 @@ pub fn rewind(
     let Input { snapshot, .. } = &mut input;
     let created = history.created.and_then(|second| Timestamp::from_second(second).ok());
     let created = created.or(snapshot.hpa.written.created);
-    if let Some(created) = created.filter(|created| at < *created) {
+    // One that was deleted and created again has a history.
+    let existed = history.max.last(at.as_millisecond()).is_some();
+    if let Some(created) = created.filter(|created| !existed && at < *created) {
         return Err(Error::usage(format!(
             "--at: {} was created at {created}, after {at}",
             snapshot.hpa.key()

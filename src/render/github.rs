@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use super::style::clean;
 use crate::backtest::ManifestPlace;
-use crate::report::prediction::Judged;
+use crate::report::expected::Judged;
 use crate::whatif::expect::Truth;
 
 /// Returns a line for each expectation that does not hold, for the log of the step. It is shown in the

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use super::xml::escape;
-use crate::report::prediction::Judged;
+use crate::report::expected::Judged;
 use crate::whatif::expect::{Expectation, Truth};
 
 /// Returns the report on the expectations of an HPA, identified as `namespace/name`.

@@ -9,6 +9,7 @@ pub(crate) mod chart;
 mod clock;
 pub(crate) mod comparison;
 pub mod concern;
+pub mod expected;
 pub mod findings;
 pub mod list;
 pub(crate) mod notes;

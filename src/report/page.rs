@@ -18,7 +18,7 @@ use super::section::{Detail, Part, Section, Table};
 use super::words::{count, list};
 use verdict::Headline;
 
-use super::prediction::{Judged, expected};
+use super::expected::{Judged, expected};
 use super::{Explanation, basis};
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::{MetricStep, Step};

@@ -5,14 +5,15 @@ use serde::{Serialize, Serializer};
 
 use super::backtest::Compared;
 use super::chart::Chart;
+use super::expected::{Judged, expected};
 use super::page::verdict::Headline;
 use super::page::{Page, Symbols, Words, changes};
 use super::section::{Detail, Part, Section, Table};
 use super::timeline::Played;
 use super::words::{assumed, in_words};
 use super::{Certainty, Explanation, Range};
-use crate::backtest::{Backtest, ManifestPlace};
-use crate::whatif::expect::{Expectation, Truth};
+use crate::backtest::Backtest;
+use crate::whatif::expect::Expectation;
 use crate::whatif::kept::KeptTarget;
 use crate::whatif::overrides::{Override, Reported};
 use crate::whatif::thresholds::Thresholds;
@@ -38,27 +39,6 @@ pub struct Prediction<'a> {
     pub(crate) kept_targets: Vec<KeptTarget>,
     #[serde(skip)]
     observed_headline: Headline,
-}
-
-/// What is expected of one spec.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
-    /// What the spec is called, if there are several.
-    pub candidate: Option<String>,
-    /// The manifest that it comes from, if it comes from one.
-    pub manifest: Option<ManifestPlace>,
-    /// Each expectation, and whether it holds.
-    pub expectations: Vec<Expectation>,
-}
-
-impl Judged {
-    /// What an HPA is called of which this is a candidate.
-    pub(crate) fn named(&self, hpa: &str) -> String {
-        match &self.candidate {
-            Some(candidate) => format!("{hpa} ({candidate})"),
-            None => hpa.to_owned(),
-        }
-    }
 }
 
 /// An expectation as the contract has it.
@@ -236,25 +216,4 @@ fn overrides(prediction: &Prediction<'_>, verdicts: [&str; 2], symbols: Symbols)
     let answers = ["answer"].into_iter().chain(verdicts).map(str::to_owned).collect();
     let columns = [("ITEM", false), ("ASSUMED", false), ("OBSERVED", false)];
     Table::new(columns, rows.chain([answers]).collect())
-}
-
-/// Returns whether expectations hold; `None` if there are none.
-pub(crate) fn expected(judged: &[Judged]) -> Option<Section> {
-    let lines = Part::Pairs(judged.iter().flat_map(worded).collect());
-    Section::new("EXPECTED", Detail::Always, [lines]).unless_empty()
-}
-
-/// Each expectation with how it stands, and what that rests on.
-fn worded(judged: &Judged) -> impl Iterator<Item = (String, String)> {
-    let of = judged.candidate.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
-    judged.expectations.iter().map(move |expectation| {
-        let sort = match expectation.truth {
-            Truth::True => "holds",
-            Truth::False => "FAILS",
-            Truth::Unknown => "UNKNOWN",
-        };
-        let because = expectation.in_short();
-        let because = if because.is_empty() { because } else { format!(": {because}") };
-        (sort.to_owned(), format!("{of}{}{because}", expectation.name()))
-    })
 }

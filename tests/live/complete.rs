@@ -123,7 +123,10 @@ fn nothing_comes_in_time_where_nobody_answers() {
         assert_eq!((&*ran.stdout, &*ran.stderr), (":4\n", ""));
         // Candidates that need no cluster are still offered.
         let ran = complete("kubectl_complete-hpa", &["explain", "-o", "j"], &config);
-        assert_eq!(ran.stdout, "json\tJSON with a published schema\n:4\n");
+        assert_eq!(
+            ran.stdout,
+            "json\tJSON with a published schema\njsonl\tThe same, an HPA per line as soon as it is explained\n:4\n"
+        );
     }
     let server = Server::start(cluster());
     let config = server.kubeconfig(&Auth::Token("bob"));

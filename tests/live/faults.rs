@@ -408,22 +408,20 @@ fn a_server_that_throttles_for_long_meets_the_deadline() {
 /// Row 56.
 #[test]
 fn the_servers_clock_counts() {
-    for (ahead, note) in [
-        (7200, "the server's clock is 2h ahead of the local one"),
-        (-7200, "the server's clock is 2h behind the local one"),
-        (0, ""),
-    ] {
+    for (ahead, direction) in [(7200, "ahead of"), (-7200, "behind"), (0, "")] {
         let mut cluster = Cluster::recorded();
         cluster.clock(Clock::Ahead(ahead));
         let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
         let found = notes(&answer).contains("the server's clock is");
         assert_eq!(found, ahead != 0, "{}", notes(&answer));
-        let near = note.replace("2h ", "1h59m59s ");
-        assert!(
-            notes(&answer).contains(note) || notes(&answer).contains(&near),
-            "{}",
-            notes(&answer)
-        );
+        // Seconds pass on a busy machine.
+        let is_near = ["2h", "1h59m"].iter().any(|time| {
+            notes(&answer).lines().any(|note| {
+                note.starts_with(&format!("the server's clock is {time}"))
+                    && note.contains(&format!(" {direction} the local one"))
+            })
+        });
+        assert_eq!(is_near, ahead != 0, "{}", notes(&answer));
     }
 }
 

@@ -348,7 +348,7 @@ fn requested(case: &Case<'_>, step: &MetricStep) -> Option<String> {
     }
 }
 
-/// Turns a Resource metric into that of a single container.
+/// Turns a Resource metric into the metric of a single container.
 fn look_at(snapshot: &mut Snapshot, metric: usize, container: &str) {
     let spec = &mut snapshot.hpa.spec.metrics[metric];
     *spec = spec.of_container(container);

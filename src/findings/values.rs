@@ -59,7 +59,7 @@ pub struct ValueMultiplies {
     pub current: Quantity,
     /// The target.
     pub target: Quantity,
-    /// The current proposal, followed by that of each later pass with as many replicas as proposed before.
+    /// The current proposal, then one for each later pass, with the replicas that the previous one proposed.
     pub proposals: Vec<i32>,
     /// The proposal with the same number as a target per replica.
     pub average: i32,

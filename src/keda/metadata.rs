@@ -31,7 +31,7 @@ pub(super) struct Metadata<'t> {
 }
 
 impl<'t> Metadata<'t> {
-    /// That of the trigger at a place.
+    /// The metadata of the trigger at this index.
     pub(super) fn new(
         index: usize,
         values: &'t BTreeMap<String, Json>,

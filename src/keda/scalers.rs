@@ -55,7 +55,7 @@ pub(super) enum Target {
     Fixed(i64),
     /// The value of a field, with its default.
     Of(Number, &'static str, Option<&'static str>),
-    /// That of a field that a rule gives.
+    /// The value of a field that a rule selects.
     Rule(Number, fn(&Metadata<'_>) -> Result<Field, Refused>),
 }
 

@@ -136,7 +136,7 @@ pub(super) fn metrics(
             };
             let name = super::scalers::datadog(&metadata)?;
             let name = match name.of_agent {
-                // That of the cluster agent has neither index nor normalized characters.
+                // The cluster agent's name has neither index nor normalized characters.
                 true => name.text,
                 false => with_index(&name.text),
             };
@@ -229,7 +229,7 @@ impl Target {
         if stated.is_none() {
             metadata.is_elsewhere(field, default.is_some())?;
         }
-        // A default that cannot be a target means that there is none.
+        // A default that cannot be a target means that the field is required.
         let may_lack = uses_modifiers && default.is_some();
         let text = match (stated, default) {
             (Some(text), _) => text,

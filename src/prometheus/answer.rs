@@ -1,5 +1,5 @@
-//! What Prometheus answers to `query` and `query_range`: series of samples, or what it says is wrong. A value
-//! that is no number (NaN, an infinity, a stale marker) is none: neither 0 nor the one before. Follows
+//! What Prometheus answers to `query` and `query_range`: series of samples, or what it says is wrong. If a value
+//! is not a number (NaN, an infinity, a stale marker), the sample is missing: neither 0 nor the one before. Follows
 //! `web/api/v1` of Prometheus, whose format Thanos, Mimir and VictoriaMetrics share.
 
 use std::collections::BTreeMap;

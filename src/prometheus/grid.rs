@@ -49,7 +49,7 @@ impl Grid {
         Ok(Self { start, step, count })
     }
 
-    /// Every so many of the times, the last one among them.
+    /// Every Nth of the times, counted from the last.
     #[must_use]
     pub fn every(self, times: i64) -> Self {
         let step = self.step * times;

@@ -33,7 +33,7 @@ impl Samples {
         &self.0
     }
 
-    /// Whether there are none.
+    /// Whether it has no samples.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -82,7 +82,7 @@ pub struct History {
     pub created: Option<i64>,
     /// The series of metrics that are not resources, by place in the spec.
     pub metrics: BTreeMap<usize, Vec<ValueHistory>>,
-    /// When kube-state-metrics was scraped, as far as it is known.
+    /// The known scrapes of kube-state-metrics.
     pub scrapes: Samples,
     /// The time between two scrapes of the usage, in milliseconds, if there were any.
     pub scrape: Option<i64>,

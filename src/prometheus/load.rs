@@ -1,5 +1,5 @@
 //! Answers put together: one table with a column for each metric, the replicas and the pods that were ready as
-//! they were recorded, and marks where something changed beside the load. What was not recorded is missing in
+//! they were recorded, and marks where something other than the load changed. What was not recorded is missing in
 //! it, and what looks odd is noted.
 
 use std::collections::BTreeMap;
@@ -283,7 +283,7 @@ fn no_samples(own: &Answered, grid: Grid) -> Error {
     )
 }
 
-/// The values of the one series of an answer; all missing where there is none.
+/// The values of the only series of an answer; all missing if it has no series.
 fn single(own: &Answered, grid: Grid) -> Result<Column, Error> {
     match &own.answer.series[..] {
         [] => Ok(vec![None; usize::try_from(grid.count).unwrap_or_default()]),
@@ -347,7 +347,7 @@ fn written(spec: &MetricSpec, milli: i64) -> String {
     }
 }
 
-/// What changed beside the load, by row.
+/// What changed, other than the load, by row.
 struct Marks {
     step: i64,
     texts: BTreeMap<usize, String>,
@@ -530,7 +530,7 @@ mod tests {
             .unwrap();
         assert_eq!(load.columns, ["time", "cpu", "ready"]);
         assert_eq!(load.rows.iter().next().unwrap().cells().next(), Some("2026-11-21T06:00:30Z"));
-        // A float's noise is none of the load, and parts of a thousandth count as a whole one.
+        // A float's noise is not part of the load, and a fraction of a thousandth counts as a whole one.
         assert_eq!(rows(&load), ["250m,2", "250m,", "missing,2", "0,3", "1001m,3"]);
         assert_eq!(load.notes, [LoadNote::NotRecorded(LoadPart::Replicas)]);
     }
@@ -592,7 +592,7 @@ mod tests {
     #[test]
     fn what_changed_beside_the_load_is_marked() {
         let mark = |at, text: &str| (at, text.to_owned());
-        // A rollout of six minutes is marked again after five, if it goes on.
+        // A rollout of six minutes is marked again after five, if it has not ended.
         let mut outdated = vec![0.0; 20];
         outdated[3..15].fill(2.0);
         let begun = [mark(3, "rollout")];

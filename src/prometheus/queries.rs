@@ -21,7 +21,7 @@ pub const MEMORY: &str = "container_memory_working_set_bytes";
 /// controller manager, whose own namespace may hide the HPA's.
 pub const CONTROLLER_DESIRED: &str = "horizontal_pod_autoscaler_controller_desired_replicas";
 
-/// What kube-state-metrics has of a pod, as far as a pass uses it.
+/// The series of kube-state-metrics on pods that a pass uses.
 const POD_SERIES: [&str; 11] = [
     "kube_pod_owner",
     "kube_pod_created",
@@ -164,8 +164,8 @@ impl Wanted<'_> {
         format!("last_over_time({hpa}[{seconds}s])")
     }
 
-    /// The ReplicaSets that the target has had for so many seconds, by the label `replicaset`; none where its
-    /// pods belong to it directly.
+    /// The target's ReplicaSets of the last `seconds`, by the label `replicaset`; none where its pods belong to
+    /// it directly.
     pub fn owned(&self, seconds: i64) -> Option<String> {
         let target = &self.hpa.spec.scale_target_ref;
         matches!(workload(target), Workload::Deployment | Workload::Other).then(|| {
@@ -179,7 +179,7 @@ impl Wanted<'_> {
         })
     }
 
-    /// The samples of so many seconds, each with its subject for people and the query.
+    /// The samples of the last `seconds`, each with its subject for people and the query.
     pub fn samples(&self, seconds: i64) -> Vec<(Sampled, &'static str, String)> {
         let named = |series: String, names: &str| {
             format!("{}[{seconds}s]", with(series, "__name__", names))
@@ -206,7 +206,7 @@ impl Wanted<'_> {
         all
     }
 
-    /// Everything that is asked for, with samples so many seconds apart.
+    /// Everything that is asked for, with samples `step` seconds apart.
     pub fn questions(&self, scraped: Scraped, step: i64) -> Vec<Question> {
         let (window, state) = (scraped.window(), scraped.state_window());
         let mut all: Vec<Question> = Vec::new();
@@ -432,7 +432,7 @@ impl Wanted<'_> {
         with(text, "pod", &pattern)
     }
 
-    /// Series of containers. The sums over pods and the container that holds the network are none.
+    /// Series of containers, without the sums over pods and the container that holds the network.
     fn containers(&self, name: &str, container: Option<&str>) -> String {
         match container {
             Some(container) => self.of_pods(name, &[("container", container)]),
@@ -577,7 +577,7 @@ fn literal(text: &str) -> String {
     escaped
 }
 
-/// The seconds between two scrapes, as far as they were found.
+/// The seconds between two scrapes, where they were found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Scraped {
     /// Of the containers' usage.
@@ -598,8 +598,8 @@ impl Scraped {
     }
 }
 
-/// The seconds between two scrapes, of which a series has so many in ten minutes: the roundest number that fits.
-/// None where there are too few to tell.
+/// The seconds between two scrapes, from the number of scrapes in ten minutes: the roundest number that fits.
+/// `None` if there are too few to tell.
 pub fn interval(scrapes: f64) -> Option<i64> {
     const SPAN: f64 = 600.0;
     if !(2.0..=SPAN + 1.0).contains(&scrapes) {

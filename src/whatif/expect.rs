@@ -27,8 +27,7 @@ use crate::error::Error;
 use crate::numbers::duration;
 use crate::snapshot::hpa::HpaSpec;
 
-/// What is known of a statement. The order is that of Kleene's logic: `and` is the least, `or` the
-/// greatest.
+/// What is known of a statement, ordered as in Kleene's logic: `and` is the least, `or` the greatest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Truth {
@@ -158,7 +157,7 @@ pub struct Expectation {
     pub is_plain: bool,
     /// Why it is unknown, where no field says that.
     pub lack: Option<Lack>,
-    /// What to type to know it, where only the history leaves it open, or only the time.
+    /// What to type to know it, if only the history or only the time is uncertain.
     pub hint: Option<String>,
     /// Whether it is about the first pass of a run, and not about what follows.
     pub is_of_first_pass: bool,

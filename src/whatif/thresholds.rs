@@ -35,7 +35,7 @@ pub struct Thresholds {
     pub found: Found,
 }
 
-/// The values, or why there are none.
+/// The values, or why they are unknown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Found {

@@ -86,7 +86,7 @@ impl Ratio {
     /// One.
     pub const ONE: Self = Self { numerator: 1, denominator: 1 };
 
-    /// So many hundredths.
+    /// A number of hundredths.
     pub fn percent(percent: u64) -> Self {
         Self { numerator: percent, denominator: 100 }
     }

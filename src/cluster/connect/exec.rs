@@ -168,7 +168,7 @@ fn installing(exec: &Exec) -> String {
     }
 }
 
-/// Makes a hint printable: it is text from outside, so it goes on one line, without control characters.
+/// Makes a hint printable: it is text from outside, so it becomes one line, without control characters.
 fn readable(hint: &str) -> String {
     let words: Vec<&str> = hint.split_whitespace().collect();
     let line = words.join(" ");

@@ -174,7 +174,7 @@ impl Fetch<'_> {
         Ok(list.items.unwrap_or_default())
     }
 
-    /// Reads the lease of the controller manager; empty if there is none of the usual name.
+    /// Reads the lease of the controller manager; empty if none has the usual name.
     async fn lease(&self) -> Result<Held, Failure> {
         let path = format!(
             "/apis/coordination.k8s.io/v1/namespaces/{LEASE_NAMESPACE}/leases/{LEASE_NAME}"

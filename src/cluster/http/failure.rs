@@ -183,7 +183,7 @@ impl Failure {
         }
     }
 
-    /// Returns what it would be of another path, which it stands for.
+    /// Returns the same failure for another path, as whose answer it counts.
     pub(crate) fn of_path(self, path: String) -> Self {
         Self { path, ..self }
     }

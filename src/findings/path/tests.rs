@@ -132,7 +132,7 @@ fn a_target_that_keda_scales_from_zero_is_in_order() {
     }
 }
 
-/// Beside a finding without whose trouble the bound would not decide, the bound is not what to change.
+/// If the bound decides only because of what another finding reports, the bound is not what to change.
 #[test]
 fn a_bound_decides_only_because_of_something_else() {
     let most = |items: Vec<Value>, max: i32| with_spec(&items, &json!({ "maxReplicas": max }));
@@ -208,7 +208,7 @@ fn where_a_limit_holds_as_well_the_window_explains_nothing() {
     assert_eq!(codes[..2], [(Code::DirectionDisabled, true), (Code::HeldByWindow, false)]);
     let Facts::DirectionDisabled(facts) = all[0].facts else { panic!("{codes:?}") };
     assert_eq!((facts.direction, facts.desired), (Direction::Down, 1));
-    // Beside a bound it says nothing.
+    // Where a bound decides, it says nothing.
     let least = json!({"minReplicas": 4});
     let codes = |items: &[Value]| found(items).iter().map(Finding::code).collect::<Vec<_>>();
     let recommended = |replicas: i32| {

@@ -275,7 +275,7 @@ impl<'a> About<'a> {
         format!("metricType: AverageValue and {threshold} for {label} in spec.triggers of {object}")
     }
 
-    /// Returns what turns a metric into that of a container, to follow `Use`.
+    /// Returns what makes a metric one of a container, to follow `Use`.
     fn container_metric(&self, metric: usize, container: &str) -> String {
         match self.hpa().scaled_object() {
             None => format!("a ContainerResource metric for {container}"),

@@ -212,7 +212,7 @@ impl Words for MissingRequest {
 }
 
 impl About<'_> {
-    /// Returns a command that turns a Resource metric into that of a container.
+    /// Returns a command that makes a Resource metric one of a container.
     fn use_container(&self, metric: usize, container: &str) -> String {
         let mut metrics = self.hpa().spec.metrics.clone();
         metrics[metric] = metrics[metric].of_container(container);

@@ -150,7 +150,7 @@ pub struct Facts<'a> {
     outlook: &'a Outlook,
     /// The pass at another time, where the clock is in doubt.
     elsewhen: Option<&'a Pass>,
-    /// The run, and that of the HPA as it is.
+    /// The run, and the replay.
     runs: Option<[RunFacts<'a>; 2]>,
 }
 
@@ -261,7 +261,7 @@ impl<'a> Facts<'a> {
         Self { snapshot: &input.snapshot, remembered, decision, outlook, elsewhen, runs: None }
     }
 
-    /// The same with what follows: the run that begins with the pass, and that of the HPA as it is.
+    /// The same with what follows: the run that begins with the pass, and the replay.
     #[must_use]
     pub fn with_runs(self, run: RunFacts<'a>, replay: RunFacts<'a>) -> Self {
         Self { runs: Some([run, replay]), ..self }

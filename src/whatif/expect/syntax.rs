@@ -211,9 +211,9 @@ const METRIC_FIELDS: [(&str, MetricField); 4] = [
 /// Whose run it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunOf {
-    /// That of the spec that is judged.
+    /// The run of the spec that is judged.
     Judged,
-    /// That of the HPA as it is.
+    /// The run of the HPA as it is.
     Replay,
 }
 
@@ -879,7 +879,7 @@ fn unfit(before: &str, units: Units, sign: Sign, next: &Side<'_>) -> SyntaxError
     error(next.at, message, units_hint(units.or(next_units)))
 }
 
-/// Which fields have the unit that is not that of a plain number.
+/// Which fields have this unit, a percentage or a duration.
 fn units_hint(units: Units) -> String {
     if units.and(Units::of(Unit::Percent)) != Units::NONE
         && units.and(Units::of(Unit::Duration)) == Units::NONE

@@ -17,11 +17,11 @@ use crate::snapshot::pod::Pod;
 use crate::snapshot::{ExternalValue, MetricAnswer, ObjectValue, Snapshot, Unread};
 use crate::whatif::value::{Ratio, Value};
 
-/// Makes a metric say something else than was observed. `index` is its place in the spec,
-/// `decision` that of the snapshot as it is.
+/// Gives a metric another value than the observed one. `index` is its place in the spec, and `decision`
+/// the decision for the snapshot as it is.
 ///
-/// A share is that of each pod's own request, so that the whole comes out as asked for, as far as
-/// milli-units go. An amount is what every pod uses, or the whole value of a metric that is not per
+/// A share is applied to each pod's own request, so that the total is the one that was asked for, up to
+/// rounding to milli-units. An amount is what every pod uses, or the whole value of a metric that is not per
 /// pod. Pods without a value stay without one, unless no pod has any: then all that run get one,
 /// measured now.
 ///
@@ -342,8 +342,8 @@ impl Metric {
         Ok(())
     }
 
-    /// The step that tells what each pod requests and how it counts: that of the decision, else of a
-    /// pass that is made for it.
+    /// The step that says what each pod requests and how it counts: from the decision, or else from a
+    /// pass that is run for this purpose.
     fn step<'d>(
         &self,
         snapshot: &Snapshot,

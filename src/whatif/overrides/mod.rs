@@ -1,6 +1,6 @@
-//! Replaces what was observed with what is assumed. A snapshot goes in, and that of a different
-//! cluster comes out; what follows from it is the engine's business. First the HPA
-//! changes, then what the pods request, then the pods, then what the metrics say of them.
+//! Replaces what was observed with what is assumed. A snapshot goes in, and the snapshot of a different
+//! cluster comes out; the engine decides what follows from it. First the HPA changes, then what the pods
+//! request, then the pods, then what the metrics say about them.
 
 mod candidate;
 mod difference;
@@ -135,8 +135,8 @@ impl Override {
 }
 
 impl Assumptions {
-    /// The input as it would be, and each thing that differs. `decision` is that of the input as it
-    /// was observed.
+    /// The input as it would be, and each difference. `decision` is the decision for the input as
+    /// observed.
     ///
     /// # Errors
     ///
@@ -195,8 +195,8 @@ pub(super) fn current(decision: &Decision, index: usize) -> Option<Reported> {
     value.cloned().map(Reported::Amount)
 }
 
-/// A pass over a changed snapshot, for what it tells of the pods. What the controller remembers plays
-/// no part in that.
+/// A pass over a changed snapshot, for what it says about the pods, which does not depend on the
+/// controller's history.
 pub(super) fn look(snapshot: &Snapshot) -> Decision {
     engine::reconcile(snapshot, &Default::default())
 }

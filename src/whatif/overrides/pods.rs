@@ -72,7 +72,7 @@ impl Replicas {
 /// Which pods are meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Which {
-    /// So many.
+    /// This many.
     Count(usize),
     /// The one of this name.
     Named(String),

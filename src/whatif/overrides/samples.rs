@@ -183,7 +183,7 @@ pub(super) fn fill(
     }
 }
 
-/// The selector of the target's pods, or why there is none.
+/// The selector of the target's pods, or why it is unknown.
 pub(super) fn selector(snapshot: &Snapshot) -> Result<Selector, String> {
     match &snapshot.scale {
         Ok(scale) if scale.selector.as_str().is_empty() => {

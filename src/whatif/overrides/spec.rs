@@ -1,5 +1,5 @@
-//! Another spec than the HPA has: a bound, a target, a field, or that of a candidate. It takes the way of
-//! an update through the API server, which fills in defaults and may reject it.
+//! Changes the spec of the HPA: a bound, a target, a field, or all of it for a candidate. As in an update, the
+//! API server's code fills in defaults and may reject it.
 
 use std::fmt;
 
@@ -181,7 +181,7 @@ impl SpecChanges {
         }
         let (running, mut json) = (to_json(before)?, to_json(&spec)?);
         for field in &self.fields {
-            // In another manifest, the same place is that of another metric.
+            // In another manifest, the same index may belong to another metric.
             let is_own = self.candidate.is_none()
                 || field.path.iter().all(|step| matches!(step, Step::Name(_)));
             let observed = field.find(&running).filter(|_| is_own).map(plain);

@@ -201,7 +201,7 @@ fn of_manifest(origin: &str, notes: Vec<Note>) -> impl Iterator<Item = Note> {
         .map(move |note| Note::OfManifest { origin: origin.clone(), note: Box::new(note) })
 }
 
-/// A selector that the API server would not take: that of a workload in `apps` cannot be changed.
+/// A selector that the API server would reject, because workloads in `apps` cannot change theirs.
 fn new_selector(manifest: &Workload, running: &Selector) -> Option<Note> {
     let selector = manifest.selector.as_ref()?.to_selector().ok()?;
     let is_same = selector.normalized() == running.normalized();

@@ -78,7 +78,7 @@ struct Key {
     meets: [Ordering; 2],
 }
 
-/// So many steps of a curve are searched for; of more counts, only some.
+/// How many steps of a curve are searched for; of more counts, only some.
 const STEPS: i32 = 1000;
 
 /// Of many pods fewer, for each pass goes through all of them: this many pods in all steps, though not fewer

@@ -201,7 +201,7 @@ impl<'p> Course<'p> {
     }
 
     /// Whether the next pass is not played. The end of a trace is followed by what it leads to, such
-    /// as the scale-down once a window has passed: it goes on until nothing has changed for so long
+    /// as the scale-down once a window has passed: the run ends when nothing has changed for long enough
     /// that nothing is waited for.
     fn is_over(&self, next: SignedDuration) -> bool {
         let Player { plan, span, wait, .. } = self.player;

@@ -107,8 +107,8 @@ impl Load {
     }
 }
 
-/// What all pods use together: those that share the load and are not measured are taken to use as
-/// much as the average of those that are. `None` if there is none to judge by.
+/// What all pods use together: those that share the load and are not measured get the average usage of
+/// the measured ones. `None` if no pod that shares the load is measured.
 pub(super) fn together<'v>(
     values: impl Iterator<Item = (&'v str, i64)>,
     workload: &Workload,

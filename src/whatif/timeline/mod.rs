@@ -1,6 +1,6 @@
-//! Pass after pass: the engine over a cluster that changes as time goes on. What the controller
-//! decides, remembers and writes is the engine's; here the clock moves, pods come and go, and the load
-//! is shared among those that are ready.
+//! Pass after pass: the engine over a cluster that changes over time. What the controller decides,
+//! remembers and writes is the engine's; here the clock moves, pods come and go, and the load is shared
+//! among those that are ready.
 
 mod course;
 mod load;
@@ -53,8 +53,8 @@ pub struct TimelineOptions {
     pub span: Option<SignedDuration>,
     /// The load, which several runs share; without one, it stays as it is.
     pub trace: Option<Arc<Trace>>,
-    /// All specs that are played over the same load, which may have different metrics; first that of the
-    /// HPA as it is.
+    /// All specs that are played over the same load, which may have different metrics; first the spec of
+    /// the HPA as it is.
     pub others: Vec<HpaSpec>,
     /// How pods join.
     pub times: JoinTimes,

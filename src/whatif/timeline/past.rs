@@ -18,7 +18,7 @@ pub fn begin_with_load(input: &mut Input, trace: &Trace, times: JoinTimes) -> bo
     let reach = wait(times, &input.snapshot);
     let Some(start) = trace.begins_elsewhere(read, reach) else { return false };
     move_to(&mut input.snapshot, start);
-    // What the API shows of the controller's past is that of another time.
+    // What the API shows of the controller's past belongs to another time.
     input.stated_memory = Some(Memory::default());
     input.evidence = Evidence::default();
     input.clock_doubt = None;

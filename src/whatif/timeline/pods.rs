@@ -1,6 +1,6 @@
-//! The pods of a workload as time goes on: new ones are pending, run, become ready and are measured;
-//! of those there are, the ones go that a ReplicaSet's controller would take (`ActivePodsWithRanks`),
-//! or a StatefulSet's: those with the highest ordinals.
+//! The pods of a workload over time. New ones are pending, run, become ready and are measured. To scale
+//! down, those are deleted that a ReplicaSet's controller would delete (`ActivePodsWithRanks`), or a
+//! StatefulSet's: those with the highest ordinals.
 
 mod rollout;
 
@@ -21,20 +21,20 @@ use crate::whatif::overrides::is_ready;
 use rollout::Rolling;
 pub use rollout::{Limit, Rollout, Strategy};
 
-/// A new pod has been pending for so long when its containers start.
+/// How long a new pod is pending before its containers start.
 pub const PENDING: SignedDuration = SignedDuration::from_secs(3);
 
 /// The pods of the target.
 #[derive(Debug, Clone)]
 pub(super) struct Workload {
     times: JoinTimes,
-    /// Beside the snapshot's pods.
+    /// Parallel to the snapshot's pods.
     lives: Vec<Life>,
     by_name: HashMap<Box<str>, usize>,
     /// The parts of the pods in the answer of the resource metrics API, in its order.
     measured_roles: Vec<Role>,
     sharing: usize,
-    /// So many more pods there are than replicas are wanted.
+    /// How many more pods there are than replicas are wanted.
     surplus: usize,
     is_stateful: bool,
     /// What new pods are like, and what is measured of them.

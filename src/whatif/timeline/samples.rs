@@ -57,7 +57,7 @@ impl Gaps {
     }
 }
 
-/// So many samples are needed to tell that they are regular.
+/// The number of samples needed to tell that they are regular.
 const ENOUGH: usize = 10;
 
 /// The usual distance of samples, if they are regular: three quarters of the distances are within half

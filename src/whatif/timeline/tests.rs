@@ -254,7 +254,7 @@ fn a_trace_states_the_load_of_all_pods() {
         let timeline =
             play(&World::new(json!({}), &[50, 50]), "15s", &format!("time,cpu\n15s,{value}\n"));
         assert_eq!(proposals(&timeline), [Some(2), Some(proposal)], "{value}");
-        // It is that of the first pass, too.
+        // The first pass proposes the same.
         let trace = format!("time,cpu\n0s,{value}\n");
         let mut overrides = Vec::new();
         let world = World::new(json!({}), &[50, 50]);

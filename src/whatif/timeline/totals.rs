@@ -49,7 +49,7 @@ pub struct Totals {
     last_rescale: Option<(usize, bool)>,
     /// How many passes had no answer.
     unanswered: usize,
-    /// Whether the last pass had one, that of the load or later.
+    /// Whether the last pass, under the load or after it, had an answer.
     ends_answered: bool,
     first: Firsts,
     /// The replicas at the end, once nothing is left to wait for.
@@ -87,7 +87,7 @@ struct Passes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Stretches {
     count: usize,
-    /// The stretch that goes on.
+    /// The stretch that has not ended.
     current: Option<Passes>,
     longest: Option<Passes>,
 }

@@ -532,8 +532,7 @@ fn read_record(
     })
 }
 
-/// The line of a row. The reader takes the rest of a line break before it, and empty lines, for a part
-/// of the row.
+/// The line of a row. To the reader, the rest of a newline before it and empty lines are parts of the row.
 fn line_of(position: &csv::Position, bytes: &[u8]) -> u64 {
     let rest = bytes.get(usize::try_from(position.byte()).unwrap_or(usize::MAX)..);
     let breaks = rest.unwrap_or_default().iter().take_while(|byte| b"\r\n".contains(byte));

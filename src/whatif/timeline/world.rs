@@ -1,5 +1,5 @@
-//! The cluster as time goes on: the snapshot of each pass. The clock moves, pods come and go, and the
-//! load is shared again; nothing here decides about replicas.
+//! The cluster over time: the snapshot of each pass. The clock moves, pods come and go, and the load is
+//! shared again; nothing here decides about replicas.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -25,7 +25,7 @@ pub(super) struct Setting {
     pub(super) total: Option<i64>,
 }
 
-/// The cluster as time goes on.
+/// The cluster over time.
 pub(super) struct World {
     pub(super) snapshot: Snapshot,
     workload: Workload,

@@ -101,7 +101,7 @@ impl Limit {
 }
 
 impl Strategy {
-    /// That of a Deployment that states none.
+    /// The strategy of a Deployment that states none.
     const DEFAULT: Self =
         Self::RollingUpdate { max_surge: Limit::DEFAULT, max_unavailable: Limit::DEFAULT };
 
@@ -182,8 +182,8 @@ fn limits(max_surge: Limit, max_unavailable: Limit, replicas: usize) -> (usize, 
 }
 
 impl Rollout {
-    /// The rollout that makes the pods of one snapshot those of another, in which the same pods are as
-    /// they will be. None where they are the same, or there are none.
+    /// The rollout that turns the pods of one snapshot into those of another, in which the same pods are as
+    /// they will be. `None` if they are the same, or the target has no pods.
     pub fn between(
         running: &Snapshot,
         changed: &Snapshot,
@@ -286,7 +286,7 @@ impl Workload {
         self.lives.iter_mut().for_each(|life| life.is_outdated = true);
     }
 
-    /// Continues a rollout as far as it can go now; returns whether that changed any pods.
+    /// Continues a rollout until it must wait; returns whether that changed any pods.
     pub(in super::super) fn roll(&mut self, snapshot: &mut Snapshot) -> bool {
         if !self.is_rolling() {
             return false;

@@ -31,7 +31,7 @@ pub use search::{Axis, Filter, Found, Search, Tried};
 /// The runs over one load.
 #[derive(Debug, Clone)]
 pub struct Backtest {
-    /// The load, if it is that of a trace.
+    /// The load, if a trace states it.
     pub load: Option<LoadFacts>,
     /// The metrics of the HPA that have no value in any pass: the load is not about them, and they cannot
     /// be read at its start.
@@ -151,8 +151,8 @@ impl Plan {
         self.timeline.trace.as_ref().is_some_and(|trace| trace.is_recorded(now))
     }
 
-    /// The same with all specs that are played over the load, as far as they can be assumed; first the HPA
-    /// as it is.
+    /// The same with all specs that are played over the load, the HPA as it is first. Specs that cannot be
+    /// assumed are left out.
     #[must_use]
     pub fn beside<'s>(mut self, others: impl Iterator<Item = &'s Assumptions>) -> Self {
         let decision = decide(&self.observed);

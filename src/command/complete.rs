@@ -125,7 +125,7 @@ fn plain(name: String) -> Candidate {
     (name, String::new())
 }
 
-/// An HPA with its target, and the replicas where a controller has told of them.
+/// An HPA with its target, and the replicas if a controller has reported them.
 fn described(hpa: &Hpa) -> Candidate {
     let status = &hpa.status;
     let target = hpa.reference();
@@ -288,7 +288,7 @@ fn metrics(typing: &Typing) -> Vec<MetricSpec> {
     hpa.map(|hpa| hpa.spec.metrics).unwrap_or_default()
 }
 
-/// A metric with its selector where the name alone is that of several.
+/// A metric, with its selector if several metrics have its name.
 fn by_selector(metric: &MetricSpec, all: &[MetricSpec]) -> String {
     let name = metric.name();
     let is_one = all.iter().filter(|other| other.name() == name).count() == 1;
@@ -298,7 +298,7 @@ fn by_selector(metric: &MetricSpec, all: &[MetricSpec]) -> String {
     }
 }
 
-/// The same, where that of a container is named after it.
+/// The same, with the container of a metric that has one.
 fn told_apart(metric: &MetricSpec, all: &[MetricSpec]) -> String {
     match metric.container() {
         Some(container) => format!("{container}={}", metric.name()),

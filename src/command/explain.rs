@@ -108,7 +108,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
 
 /// What a target's name leads to.
 enum Found<'a> {
-    /// With what there is to tell of another connection.
+    /// With the messages about another connection.
     One(Box<Pass>, Vec<String>),
     Several(Box<List<'a>>, Explained),
 }

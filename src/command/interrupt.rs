@@ -43,7 +43,7 @@ impl Interrupts {
         Ok(Self(receiver))
     }
 
-    /// Waits for so many signals; with the exit code of the last.
+    /// Waits for this many signals; returns the exit code for the last.
     pub(super) async fn come(&self, times: u32) -> u8 {
         let mut receiver = self.0.clone();
         let come = receiver.wait_for(|come| come.times >= times).await.map(|come| come.code);

@@ -9,7 +9,7 @@ use crate::whatif::expect::{Expectation, Facts, Gate, RunFacts, Truth, Verdict};
 use crate::whatif::timeline::{Timeline, Totals};
 
 /// Judges the pass that is explained with the run that begins with it, and then the other candidates.
-/// The verdict is the worst one. `manifest` is that of the first.
+/// The verdict is the worst one. `manifest` belongs to the first.
 pub(super) fn judge(
     gate: &Gate,
     watch: &FindingsWatch,

@@ -91,7 +91,7 @@ impl<'a> List<'a> {
         self.tell(explained, Vec::new(), terminal)
     }
 
-    /// Asks a cluster, and explains what it answers as it comes. A signal ends it with what there is by then.
+    /// Asks a cluster, and explains what it answers as it comes. After a signal, it returns what has come so far.
     pub(super) async fn fetch(
         &self,
         session: &Session,
@@ -129,7 +129,7 @@ impl<'a> List<'a> {
         Ok(Explained { hpas, namespace, refused, interrupted })
     }
 
-    /// Explains an HPA, and keeps only what is told of it.
+    /// Explains an HPA, and keeps only what the answer needs.
     fn explained(&self, input: Listed<Input>, terminal: &Terminal) -> Result<Hpa, Error> {
         let Self { args, watch, .. } = self;
         let pass = input.and_then(|mut input| {
@@ -232,7 +232,7 @@ impl<'a> List<'a> {
     }
 }
 
-/// What was explained, and what there is to tell of the way there.
+/// What was explained, and what limited it.
 pub(super) struct Explained {
     /// By their places.
     hpas: Vec<(usize, Hpa)>,
@@ -244,7 +244,7 @@ pub(super) struct Explained {
     interrupted: Option<(u8, (usize, usize))>,
 }
 
-/// What is told of an HPA.
+/// What the answer says about an HPA.
 struct Hpa {
     /// Its part of the answer, unless that has been told.
     text: String,
@@ -261,7 +261,7 @@ struct Hpa {
 }
 
 impl Hpa {
-    /// Returns its pass or why there is none.
+    /// Returns its pass, or why it has none.
     fn whole(&self) -> Option<Listed<&Pass>> {
         let Listed { namespace, name, reference, result } = &self.pass;
         let result = match result {

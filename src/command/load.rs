@@ -1,4 +1,4 @@
-//! The load that is played: that of a table, of Prometheus, or of what `--save` wrote.
+//! The load that is played: from a table, from Prometheus, or from a file that `--save` wrote.
 
 use http::{HeaderName, header};
 use jiff::Timestamp;
@@ -69,8 +69,8 @@ impl<'a> Query<'a> {
         Ok(Some(Self { server, headers, args, flags }))
     }
 
-    /// Asks for the load of an HPA, and of the metrics that only candidates have. Besides, what there is to
-    /// tell of another connection than `session`.
+    /// Asks for the load of an HPA, and of the metrics that only candidates have. Also returns the messages
+    /// about a connection other than `session`.
     pub(super) async fn load(
         &self,
         recorded: &RecordedArgs,
@@ -96,7 +96,7 @@ impl<'a> Query<'a> {
         self.args
     }
 
-    /// Adds what there is to tell of a connection of its own.
+    /// Adds the messages about a connection of its own.
     pub(super) fn told<T>(
         &self,
         way: &Prometheus,
@@ -218,7 +218,7 @@ pub(super) fn line(progress: &Progress) -> String {
     }
 }
 
-/// The ReplicaSets that the target has had for so many seconds, with the answer that has them.
+/// The target's ReplicaSets of the last `seconds`, with the answer that lists them.
 pub(super) async fn replica_sets(
     way: &Prometheus,
     wanted: &Wanted<'_>,

@@ -40,10 +40,10 @@ pub struct Answer {
     pub text: String,
     /// Warnings and notes, a line each, for standard error.
     pub messages: Vec<String>,
-    /// What there is no answer to, although there is one to the rest.
+    /// Errors for the parts of the question that have no answer.
     pub errors: Vec<Error>,
-    /// The exit code where nothing is wrong: what is expected of the answer may not hold. Other
-    /// than 0 it also goes before that of the errors.
+    /// The exit code if nothing is wrong: an expectation may not hold. Unless it is 0, it also takes
+    /// precedence over the exit code of the errors.
     pub exit_code: u8,
     /// What was written to a cluster, or may have been: to be told, and in the exit code, whether or not the text can be.
     pub written: Option<String>,
@@ -67,7 +67,7 @@ pub fn run(cli: &Cli, terminal: &Terminal) -> Result<Answer, Error> {
     }
 }
 
-/// Asks a cluster; with what there is to say about it on standard error.
+/// Asks a cluster. Also returns the messages about it, for standard error.
 fn connected<T>(
     args: &ConnectionFlags,
     ask: impl AsyncFnOnce(&Session) -> Result<T, Error>,

@@ -12,7 +12,7 @@ use crate::snapshot::input::Options;
 ///
 /// # Errors
 ///
-/// There is none, or more than one, or the HPAs cannot be listed.
+/// No HPA has this target, more than one has it, or the HPAs cannot be listed.
 pub(super) async fn name(session: &Session, options: &Options) -> Result<String, Error> {
     if !options.name.is_empty() {
         return Ok(options.name.clone());
@@ -32,7 +32,7 @@ pub(super) async fn name(session: &Session, options: &Options) -> Result<String,
 ///
 /// # Errors
 ///
-/// There is none, or they cannot be listed.
+/// No HPA has this target, or the HPAs cannot be listed.
 pub(super) async fn names(
     session: &Session,
     target: Option<&Target>,

@@ -23,7 +23,7 @@ use crate::snapshot::load::LoadQuery;
 /// The seconds between two samples of a query that was stated.
 const STEP: i64 = 15;
 
-/// Turns what is read now into the input of a past pass. Besides, what there is to tell of another connection
+/// Turns what is read now into the input of a past pass. Also returns the messages about a connection other
 /// than `session`.
 pub(super) async fn past(
     query: &Query<'_>,

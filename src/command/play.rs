@@ -87,7 +87,7 @@ impl Runs {
     }
 }
 
-/// What is played beside the HPA as it is.
+/// What is played in addition to the HPA as it is.
 #[derive(Default)]
 pub(super) struct Others {
     /// One spec for each manifest, with all that is set on top.

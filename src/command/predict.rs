@@ -1,4 +1,4 @@
-//! `predict`: what `explain` would say if something were otherwise.
+//! `predict`: what the controller would decide under different conditions.
 
 use std::ffi::OsStr;
 use std::fs;

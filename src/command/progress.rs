@@ -77,7 +77,7 @@ mod tests {
         static TOLD: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
     }
 
-    /// What is told while something takes so long.
+    /// What is shown while something takes this long.
     fn told(took: Duration, rewrites: bool) -> Vec<String> {
         let tell = |text: &str| TOLD.with_borrow_mut(|told| told.push(text.to_owned()));
         let terminal = Terminal { rewrites, tell: Some(tell), ..Terminal::default() };

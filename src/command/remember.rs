@@ -97,8 +97,8 @@ pub(super) enum Question {
     TargetEvents,
 }
 
-/// The next question on whose answer that of the pass depends, as the input is or as it is assumed to
-/// be.
+/// The next question whose answer may change the result of the pass, over the input as it is or as it is
+/// assumed to be.
 pub(super) fn open_question(
     pass: &Pass,
     assumptions: Option<&Assumptions>,

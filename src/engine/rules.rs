@@ -80,7 +80,7 @@ pub(crate) struct Rules {
     /// A request of the whole pod includes its overhead (until 1.37; #142154).
     pub(crate) overhead: bool,
     /// The average over no replicas is 0, and the average of an Object metric saturates at the largest
-    /// integer as that of an External metric does (1.38; #140958). Before, a division by zero is reported.
+    /// integer, as for an External metric (1.38; #140958). Before, a division by zero is reported.
     pub(crate) averages_are_bounded: bool,
     /// Sums of usage and of requests are exact, and a percentage saturates at the ends of an int32 (1.38;
     /// #142192, according to its text).

@@ -91,7 +91,7 @@ pub struct Extreme {
 }
 
 impl Remembered {
-    /// Returns the memory that the input states, or else that of a controller that has just started.
+    /// Returns the memory that the input states. If it states none, the controller has just started.
     pub fn from_stated(stated: &Memory) -> Self {
         let knowledge = match *stated == Memory::default() {
             true => Knowledge::JustStarted,

@@ -184,7 +184,7 @@ fn followed(message: &str) -> Option<(Option<i32>, i32)> {
     }
 }
 
-/// Returns the count before the last rescale, if the status is still that of its pass.
+/// Returns the count before the last rescale, if its pass was the last to write the status.
 fn status_of_rescale(known: &Known<'_>) -> Option<i32> {
     let status = &known.hpa.status;
     sighting::rescaled_by(status).map(|_| status.current_replicas)

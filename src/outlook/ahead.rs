@@ -120,7 +120,7 @@ impl Run<'_> {
             }
         }
         let known = possible.changes.is_some();
-        // If rate limits may count anything, the first step may lead as far as any.
+        // If it is unknown what rate limits count, the first step may be as large as any later one.
         let left = runs.iter().flatten().map(|(_, time)| *time).min();
         let first = left.filter(|_| !known);
         let left = left.map(|left| add(left, self.snapshot.controller.sync_period));

@@ -248,7 +248,7 @@ impl<'a> Compared<'a> {
         (own != before).then_some((own, before))
     }
 
-    /// The time without an answer, if it is another than that of the replay, or considerable.
+    /// The time without an answer, if it differs from the replay's or is considerable.
     fn without_answer(&self, own: &Totals) -> Option<String> {
         let replay = self.totals();
         let length = long(own.unanswered());
@@ -331,7 +331,7 @@ impl<'a> Compared<'a> {
         let parted = Part::Pairs(self.parted());
         let mut sections = vec![Section::new("", Detail::Always, [facts])];
         sections.extend(self.search().iter().flat_map(Searched::sections));
-        // Beside a search, the replay is a row of its table.
+        // In a search, the replay is a row of its table.
         let detail = if self.search().is_some() { Detail::Wide } else { Detail::Always };
         sections.extend([
             Section::new("", detail, self.table()),

@@ -25,7 +25,7 @@ impl Judged {
     }
 }
 
-/// Returns whether expectations hold; `None` if there are none.
+/// Returns whether expectations hold; `None` without any.
 pub(crate) fn expected(judged: &[Judged]) -> Option<Section> {
     let lines = Part::Pairs(judged.iter().flat_map(worded).collect());
     Section::new("EXPECTED", Detail::Always, [lines]).unless_empty()

@@ -222,7 +222,7 @@ impl Explanation<'_> {
         text
     }
 
-    /// Returns the highest severity, and the most important finding; if there is none, why the answer is
+    /// Returns the highest severity, and the most important finding; without findings, why the answer is
     /// uncertain.
     fn worst(&self) -> (Option<Severity>, String) {
         if let Some(first) = self.findings.first() {

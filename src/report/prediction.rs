@@ -27,7 +27,7 @@ pub struct Prediction<'a> {
     pub(crate) explanation: Explanation<'a>,
     pub(crate) overrides: Vec<Override>,
     pub(crate) observed: Observed,
-    /// What follows as time goes on; none where that was not asked for, or cannot be played.
+    /// The passes that follow; `None` if they were not asked for or cannot be played.
     pub timeline: Option<Played<'a>>,
     /// The runs side by side; none where there is nothing to compare.
     pub(crate) backtest: Option<Compared<'a>>,

@@ -1,5 +1,5 @@
-//! What follows a pass as time goes on: a line for each change, when it settles, and a chart; also
-//! as data, pass by pass.
+//! The passes that follow: a line for each change, when the replicas settle, and a chart; also as data,
+//! pass by pass.
 
 use std::collections::BTreeMap;
 

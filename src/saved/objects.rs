@@ -147,7 +147,7 @@ pub struct ControllerState<'a> {
     /// The clock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub now: Option<Timestamp>,
-    /// The clock is that of the system which read objects that state no time.
+    /// The objects stated no time, so `now` is when the system's clock says they were read.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub now_is_assumed: bool,
     /// The version of the controller.

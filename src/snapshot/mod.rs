@@ -278,7 +278,7 @@ impl OtherHpa {
     }
 }
 
-/// One HPA of a list, with its result or the reason why there is none.
+/// One HPA of a list, with its result, or the reason why it has none.
 #[derive(Debug, Clone)]
 pub struct Listed<T> {
     /// Its namespace.

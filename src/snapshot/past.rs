@@ -1,5 +1,5 @@
-//! A past pass, as far as a history of samples shows it and the passes before. What lies between two samples is
-//! open, so most of this is bounds. Nothing here evaluates them.
+//! What a history of samples shows of a past pass and of the passes before it. What lies between two samples is
+//! unknown, so most of this is bounds. Nothing here evaluates them.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};

@@ -110,7 +110,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Returns the API's name for it; empty if there is none.
+    /// Returns the API's name for it; empty for `Other`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "Pending",

@@ -58,7 +58,7 @@ fn is_true(ready: &kubectl_hpa::snapshot::pod::ReadyCondition) -> bool {
     ready.status == ConditionStatus::True
 }
 
-/// A recorded run as a trace with a sample every so many seconds, from a time on.
+/// A recorded run as a trace with a sample every `step` seconds, from a time on.
 fn sampled(moments: &[&Snapshot], start: Timestamp, step: i64) -> Trace {
     let has_queue = moments.iter().any(|moment| load(moment).1.is_some());
     let mut text = format!("time,cpu,replicas{}\n", if has_queue { ",queue_depth" } else { "" });
@@ -192,7 +192,7 @@ fn backtest(input: &Input, loads: &[Option<u16>], flags: &[&str]) -> Result<Back
     Ok(plan(input, loads).run(&assumptions, vec![candidate])?.unwrap())
 }
 
-/// Loads that go to and fro, some of them missing.
+/// Loads that rise and fall, some of them missing.
 fn loads() -> impl Strategy<Value = Vec<Option<u16>>> {
     let load = prop_oneof![9 => (0..900u16).prop_map(Some), 1 => Just(None)];
     let stretch = (load, 1..12usize).prop_map(|(load, count)| vec![load; count]);

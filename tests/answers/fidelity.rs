@@ -143,7 +143,7 @@ fn passes() -> String {
     }
     let head = ["controller"].into_iter().chain(KINDS.iter().map(|(kind, _)| *kind));
     let head: Vec<&str> = head.chain(["all", "differ"]).collect();
-    // Their minor versions have two digits, so their order is that of their names.
+    // Their minor versions have two digits, so sorting by name sorts by version.
     let rows = versions.iter().map(|(version, passes)| passes.row(version));
     let table = table(&head, rows.chain([total.row("all")]));
     let is_recorded =
@@ -153,7 +153,7 @@ fn passes() -> String {
     format!("{table}\nNo answers of {} were recorded.\n", without.join(", "))
 }
 
-/// Recorded answers besides those of passes.
+/// Recorded answers other than passes.
 fn others() -> String {
     let admission = admission::cases();
     let of = |status: u16| {

@@ -629,7 +629,7 @@ fn tolerates_everything(scenario: &Scenario) -> TestCaseResult {
     Ok(())
 }
 
-/// As the next, with a controller that reckons limits from changes in one direction.
+/// The same as the next, with a controller whose limits count the changes of one direction only.
 fn is_inside_the_old_range(scenario: &Scenario) -> TestCaseResult {
     let mut scenario = scenario.clone();
     scenario.state["kubernetesVersion"] = json!("v1.24.17");
@@ -686,8 +686,7 @@ fn holds_refused(scenario: &Scenario, refused: u8) -> TestCaseResult {
     Ok(())
 }
 
-/// Whether what expectations are told of a pass of which less is known is never otherwise than what
-/// they are told of the pass itself.
+/// Whether the facts about a pass of which less is known always allow the facts about the pass itself.
 fn holds_facts(known: &Pass, open: &Pass) -> TestCaseResult {
     let input = &known.input;
     let (known, open) = (Facts::of(known), Facts::of(open));

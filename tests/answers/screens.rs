@@ -585,7 +585,7 @@ web        Deployment/web     cpu: 51%/50%                           3  3 (3-6) 
 "#);
 }
 
-/// The parts of the section with a title; that of the metrics has none.
+/// The parts of the section with a title; the section of the metrics has none.
 fn parts<'a>(page: &'a Page, title: &str) -> impl Iterator<Item = &'a Part> {
     let sections = page.sections.iter().filter(move |section| section.title == title);
     sections.flat_map(|section| &section.body)

@@ -38,7 +38,7 @@ fn spec(target: i32, max: i32) -> Value {
 }
 
 /// A day until the time of the input in samples of five minutes: it rises to noon and falls again, with a
-/// peak at six in the evening. The recorded replicas are those that it takes, and so many more.
+/// peak at six in the evening. The recorded replicas are those that it takes, and `more`.
 fn day(more: i32) -> String {
     let start: Timestamp =
         build::NOW.parse::<Timestamp>().unwrap() - SignedDuration::from_hours(24);

@@ -1,8 +1,8 @@
 //! Runs of a real v1.36.2 controller (`tests/trajectories`): what a user could see every 5 s, and
 //! the result of each pass. At every moment whose metrics give the proposal of the next pass, that
 //! pass must end inside the inferred range; how often the range is one count is printed.
-//! The nodes of the recording were simulated; it has no lease, so as far as the inference knows, the
-//! controller may have restarted at any time.
+//! The nodes of the recording were simulated; it has no lease, so to the inference, the controller
+//! may have restarted at any time.
 #![allow(clippy::print_stdout, reason = "the shares are printed")]
 #![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
 

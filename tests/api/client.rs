@@ -43,7 +43,7 @@ pub(crate) struct Response {
 }
 
 impl Response {
-    /// The header called `name`, which is in lower case; "" if there is none.
+    /// The header called `name`, which is in lower case; "" if it is missing.
     pub(crate) fn header(&self, name: &str) -> &str {
         super::http::find(&self.headers, name).unwrap_or_default()
     }

@@ -1,5 +1,5 @@
-//! The program against a real cluster, whose controller decides at the same time: that of the kubeconfig, or of the
-//! environment. `cargo test --test cluster -- --ignored --nocapture` needs kubectl and the rights of an
+//! The program against the cluster of the kubeconfig, or of the environment, whose controller decides at the same
+//! time. `cargo test --test cluster -- --ignored --nocapture` needs kubectl and the rights of an
 //! administrator. Everything is created in namespaces of its own, or has the label `kubectl-hpa-test`, and is
 //! deleted at the end, whether or not the test succeeds.
 #![allow(clippy::print_stderr, reason = "a long run says what it does, and a skipped one why")]

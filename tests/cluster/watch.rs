@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-/// kubectl and the program, with a kubeconfig or that of the environment.
+/// kubectl and the program, with this kubeconfig or the environment's.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tools {
     pub(crate) kubeconfig: Option<PathBuf>,
@@ -116,7 +116,7 @@ impl<'t> Watch<'t> {
         self.looked = true;
         for mut hpa in list(self.tools.json(&["get", "hpa", "-n", &self.namespace])) {
             let status = hpa["status"].take();
-            // The API server completes a status that nobody has written.
+            // The API server completes a status that the controller has not written yet.
             if status["conditions"].as_array().is_none_or(Vec::is_empty) {
                 continue;
             }

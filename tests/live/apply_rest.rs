@@ -15,7 +15,7 @@ fn hpa(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
     cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", WEB, change);
 }
 
-/// Adds a second metric besides CPU, which allows up to twice the replicas.
+/// Adds a second metric to CPU, which allows up to twice the replicas.
 fn with_a_queue(hpa: &mut Value) {
     let metrics = &mut hpa["spec"]["metrics"];
     metrics[0]["resource"]["target"]["averageUtilization"] = json!(40);
@@ -719,7 +719,7 @@ fn a_wait_rides_out_faults_until_its_own_end() {
             cluster.fault(when, fault);
         }
         let server = Server::start(cluster);
-        // Without a limit on the requests, only that of the wait is left.
+        // Without a limit on the requests, only the wait has one.
         let ran = apply(&server, &["--yes", wait, "--request-timeout=0"]);
         assert_eq!(ran.code, Some(code), "{name}: {}{}", ran.stdout, ran.stderr);
         let text = format!("{}{}", ran.stdout, ran.stderr);

@@ -1,5 +1,5 @@
-//! A past pass, explained from a history in Prometheus: that of recorded runs of a real controller
-//! (`tests/trajectories`), so that the decision is known.
+//! Past passes, explained from a history in Prometheus. They are recorded runs of a real controller
+//! (`tests/trajectories`), so that the decisions are known.
 #![allow(clippy::print_stdout, reason = "the shares are printed")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +20,7 @@ use super::prometheus::trajectories::{self, NAMES, Pass};
 use super::prometheus::{Real, file, recording, trusting};
 use super::{program, recorded, run};
 
-/// What Prometheus would have of a run, with a scrape at every so many moments, which are 5 s apart.
+/// What Prometheus would have of a run, with a scrape at every Nth moment. Moments are 5 s apart.
 fn history(name: &str, every: usize) -> History {
     let mut history = History::default();
     let mut used: BTreeMap<&str, f64> = BTreeMap::new();
@@ -129,7 +129,7 @@ fn asking<'a>(name: &str, state: &'a str, url: &'a str, at: &'a str) -> Vec<&'a 
     flags
 }
 
-/// The last state of a run, whose HPA is that of all passes before.
+/// The last state of a run, whose HPA has not changed since the first.
 fn state(name: &str) -> String {
     let last = trajectories::moments(name).last().expect("a moment");
     let state = kubectl_hpa::saved::save::to_json(&[last], &[]).expect("a state");

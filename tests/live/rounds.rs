@@ -270,7 +270,7 @@ fn another_hpa_on_the_same_pods_is_seen() {
     let server = Server::start(cluster);
     let answer = explain(&server, &["-o", "json"]).answer();
     assert_eq!(super::condition(&answer, "ScalingActive")[1], "AmbiguousSelector");
-    // The twin's scale arrives with that of the target.
+    // The twin's scale arrives with the target's.
     assert_eq!(server.rounds(), 3);
 
     let mut cluster = recorded();

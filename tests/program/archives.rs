@@ -27,7 +27,7 @@ pub(crate) struct Archives {
 }
 
 impl Archives {
-    /// Packs them. The name is that of the test, whose directory this is.
+    /// Packs them into a directory that is named after the test.
     pub(crate) fn pack(test: &str) -> Self {
         let name = format!("{test}-{}", std::process::id());
         let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

@@ -1,4 +1,4 @@
-//! What installs the program besides krew: the GitHub action and its script, `cargo binstall`, the Homebrew
+//! What installs the program without krew: the GitHub action and its script, `cargo binstall`, the Homebrew
 //! formula and the container image, each checked against the archives of a release. Registries and hosted
 //! runners are not reached; the GitHub CLI is replaced.
 

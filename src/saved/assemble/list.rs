@@ -25,7 +25,7 @@ use crate::snapshot::shared::Shared;
 ///
 /// # Errors
 ///
-/// The objects or the options are unusable for all of them, or that of `take`.
+/// The objects or the options are unusable for all of them, or `take` fails.
 pub fn assemble_all(
     objects: &Objects,
     options: &Options,

@@ -117,7 +117,7 @@ impl<'de> Visitor<'de> for ObjectReader<'_> {
         let Self { objects, source, inherited, depth } = self;
         let mut api_version = None;
         let mut kind = None;
-        // Fields before the kind wait as raw text; usually there are none.
+        // Fields before the kind wait as raw text; usually the kind comes first.
         let mut early: Vec<(Cow<'de, str>, &'de RawValue)> = Vec::new();
         while api_version.is_none() || kind.is_none() {
             let Some(Text(key)) = map.next_key()? else {

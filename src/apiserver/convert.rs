@@ -23,7 +23,7 @@ use crate::snapshot::note::Note;
 use crate::snapshot::written::Written;
 use annotations::read_annotation;
 pub use fields::UnknownField;
-pub(crate) use fields::{BEHAVIOR, Shape, unknown_fields, unknown_of};
+pub(crate) use fields::{BEHAVIOR, Shape, unknown_fields, unknown_in_workload, unknown_of};
 
 /// The supported versions of a HorizontalPodAutoscaler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,11 +6,11 @@
 mod cause;
 mod metadata;
 mod metrics;
-mod template;
+mod workload;
 
 pub use cause::{Cause, Invalid};
 use cause::{Path, Shown};
-pub(crate) use template::validate as template;
+pub(crate) use workload::validate as workload;
 
 use super::default::AdmissionRules;
 use super::metadata::ObjectMeta;

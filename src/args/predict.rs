@@ -254,7 +254,7 @@ pub struct Overrides {
     #[arg(long, value_name = "FILE")]
     pub hpa: Vec<String>,
 
-    /// How to treat unknown fields in the HPA of --hpa: strict (or true) rejects them, warn
+    /// How to treat unknown fields in the manifests of --hpa: strict (or true) rejects them, warn
     /// ignores them with a note, ignore (or false) ignores them silently
     #[arg(long, value_enum, value_name = "HOW", default_value_t, hide_possible_values = true)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "strict")]

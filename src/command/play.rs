@@ -114,7 +114,7 @@ impl Others {
         }
         let mut manifests = Vec::new();
         for path in &overrides.hpa {
-            let objects = file::read(std::slice::from_ref(path))?;
+            let objects = file::read_manifests(path)?;
             manifests.push(Candidate::find(&objects, options, path, overrides.validate)?);
         }
         options.also = manifests.iter().flat_map(|it| it.metrics().iter().cloned()).collect();

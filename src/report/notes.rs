@@ -158,6 +158,11 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
 
         Note::OfManifest { origin, note } => format!("{origin}: {}", text(note, hpa)),
         Note::FieldIgnored { cause } => format!("ignored: {cause}"),
+        Note::StatusIgnored => {
+            "the status in the manifest is ignored, as by the API server: only the controller writes \
+             it"
+                .to_owned()
+        }
         Note::ManifestNotAlone { objects } => {
             format!(
                 "only the HPA and its target are read from manifests; ignored: {}",
@@ -168,10 +173,9 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             "spec.selector of {workload} is {selector} instead of {running}: the API server rejects \
              that, because the field is immutable"
         ),
-        Note::TemplateNotSelected { workload, selector } => format!(
-            "the labels in spec.template of {workload} do not match the selector {selector}: the API \
-             server rejects that"
-        ),
+        Note::WorkloadElsewhere { workload, own, namespace } => {
+            format!("the manifest of {workload} in {own} is used for the one in {namespace}")
+        }
         Note::KeptBesideTemplate { containers } => format!(
             "the running template is unknown, so what the pods have in addition is kept as if it \
              were injected: {}",

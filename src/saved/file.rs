@@ -24,7 +24,15 @@ use crate::snapshot::note::Note;
 /// Reads everything that `-f` names. `-` is standard input; in a directory, the files that end in
 /// `.json`, `.yaml` or `.yml` are read, in the order of their names.
 pub fn read(names: &[String]) -> Result<Objects, Error> {
-    let mut objects = Objects::default();
+    read_into(Objects::default(), names)
+}
+
+/// Reads the manifests of `--hpa` in the same way.
+pub fn read_manifests(name: &String) -> Result<Objects, Error> {
+    read_into(Objects { are_manifests: true, ..Objects::default() }, std::slice::from_ref(name))
+}
+
+fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
     if names.iter().filter(|name| *name == "-").count() > 1 {
         return Err(Error::usage("standard input (-) can be read only once"));
     }

@@ -44,12 +44,16 @@ pub struct Objects {
     pub hpas: Vec<UndecodedHpa>,
     /// Scales.
     pub scales: Vec<ScaleObject>,
+    /// Whether they are manifests: workloads are then kept complete, too.
+    pub are_manifests: bool,
     /// Objects that create pods.
     pub workloads: Vec<Workload>,
+    /// The same objects, complete and in the same order, if they are manifests.
+    pub undecoded_workloads: Vec<Undecoded>,
     /// KEDA's ScaledObjects.
     pub scaled_objects: Vec<ScaledObject>,
     /// The same objects, complete and in the same order.
-    pub undecoded_scaled_objects: Vec<UndecodedScaledObject>,
+    pub undecoded_scaled_objects: Vec<Undecoded>,
     /// VerticalPodAutoscalers.
     pub vertical_pod_autoscalers: Vec<VerticalPodAutoscaler>,
     /// APIServices.
@@ -93,9 +97,9 @@ pub struct UndecodedHpa {
     pub json: String,
 }
 
-/// A complete ScaledObject. Its triggers may contain passwords, so it is neither shown nor saved.
+/// A complete object. Triggers and environments may contain passwords, so it is neither shown nor saved.
 #[derive(Debug)]
-pub struct UndecodedScaledObject {
+pub struct Undecoded {
     /// Where it was read.
     pub origin: String,
     /// The line at which its document begins there, counted from 1.

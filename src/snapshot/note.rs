@@ -214,6 +214,8 @@ pub enum Note {
         /// Why, as the API server warns of it.
         cause: String,
     },
+    /// The manifest of an HPA has a status, which an update ignores.
+    StatusIgnored,
     /// A candidate's manifests contain other objects besides the HPA and its target.
     ManifestNotAlone {
         /// These objects.
@@ -228,12 +230,14 @@ pub enum Note {
         /// The running one.
         running: String,
     },
-    /// The labels of a workload's template do not match the running selector.
-    TemplateNotSelected {
+    /// The manifest of a workload states another namespace than the HPA's.
+    WorkloadElsewhere {
         /// The workload, as `Kind/name`.
         workload: String,
-        /// The selector.
-        selector: String,
+        /// The namespace in the manifest.
+        own: String,
+        /// The HPA's.
+        namespace: String,
     },
     /// Pods have containers that a manifest's template lacks, and the running template is unknown.
     KeptBesideTemplate {

@@ -170,8 +170,7 @@ fn charts_are_taken_as_they_are_rendered() {
             "HPA: that of renamed.yaml, which changes nothing
              template: that of Deployment/web in renamed.yaml, which changes nothing
              note the manifest of shop/web-hpa is used for shop/web and inherits its history
-             note renamed.yaml: spec.selector of Deployment/web is app=web,tier=front instead of app=web: the API server rejects that, because the field is immutable
-             note renamed.yaml: the labels in spec.template of Deployment/web do not match the selector app=web: the API server rejects that
+             note renamed.yaml: spec.selector of Deployment/web is app=web-2,tier=front instead of app=web: the API server rejects that, because the field is immutable
              stays at 4",
         ),
         (
@@ -211,9 +210,47 @@ fn a_directory_and_standard_input_are_taken_like_a_file() {
         }
     }
     let directory = directory.to_str().expect("a path in UTF-8");
-    let taken = summary("web", &["--hpa", directory])
-        .replace(&format!("{directory}/3.yaml"), "deployment.yaml");
-    assert_eq!(taken.replace(directory, "deployment.yaml"), file);
+    let mut taken = summary("web", &["--hpa", directory]);
+    for of_directory in ["/2.yaml", "/3.yaml", ""] {
+        taken = taken.replace(&format!("{directory}{of_directory}"), "deployment.yaml");
+    }
+    assert_eq!(taken, file);
+}
+
+/// What is of another namespace is not used, unless everything is.
+#[test]
+fn manifests_of_another_namespace_and_a_status_are_noted() {
+    let text =
+        std::fs::read_to_string(format!("{CHARTS}/rendered/unchanged.yaml")).expect("a file");
+    let workload = "kind: Deployment\nmetadata: {name: web}";
+    let elsewhere = "kind: Deployment\nmetadata: {name: web, namespace: prod}";
+    let hpa = "kind: HorizontalPodAutoscaler\nmetadata: {name: web}";
+    for (text, expected) in [
+        (
+            text.replace(workload, elsewhere),
+            &["standard input: only the HPA and its target are read from manifests; ignored: \
+               Deployment/web in prod"][..],
+        ),
+        (
+            text.replace("{name: web}\n", "{name: web, namespace: prod}\n"),
+            &[
+                "the manifest of prod/web is used for shop/web and inherits its history",
+                "standard input: the manifest of Deployment/web in prod is used for the one in shop",
+            ],
+        ),
+        (
+            text.replace(hpa, &format!("status: {{desiredReplicas: 7}}\n{hpa}")),
+            &[
+                "standard input: the status in the manifest is ignored, as by the API server: only the \
+               controller writes it",
+            ],
+        ),
+    ] {
+        let (code, stdout, stderr) = predict("web", &["--hpa", "-", "-o", "json"], &text);
+        assert_eq!(code, Some(0), "{stderr}");
+        let answer: Value = serde_json::from_str(&stdout).expect("JSON");
+        assert_eq!(answer["notes"], json!(expected), "{text}");
+    }
 }
 
 #[test]
@@ -246,6 +283,13 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
     let workload = |kind: &str, name: &str| {
         format!("apiVersion: apps/v1\nkind: {kind}\nmetadata: {{name: {name}}}\n")
     };
+    let template = |metadata: &str, container: &str| {
+        workload("Deployment", "web")
+            + &format!(
+                "spec: {{selector: {{matchLabels: {{app: web}}}}, template: {{metadata: \
+                 {{{metadata}}}, spec: {{containers: [{{{container}}}]}}}}}}\n"
+            )
+    };
     let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\n".to_owned();
     let all = |documents: &[String]| documents.join("---\n");
     for (text, message, hint) in [
@@ -277,13 +321,42 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
             "use --validate=warn",
         ),
         (
-            workload("Deployment", "web")
-                + "spec: {template: {spec: {containers: [{name: web, resources: \
-                   {requests: {cpu: -1}}}]}}}\n",
+            template(
+                "labels: {app: web}",
+                "name: web, image: web, resources: {requests: {cpu: -1}}",
+            ),
             "standard input: Deployment/web: \
              spec.template.spec.containers[0].resources.requests[cpu]: Invalid value: \"-1\": must be \
              greater than or equal to 0",
             "the API server would reject this manifest",
+        ),
+        (
+            template("labels: {app: web}", "name: web"),
+            "standard input: Deployment/web: spec.template.spec.containers[0].image: Required value",
+            "the API server would reject this manifest",
+        ),
+        (
+            template("labels: {app: api}", "name: web, image: web"),
+            "standard input: Deployment/web: spec.template.metadata.labels: Invalid value: \
+             {\"app\":\"api\"}: `selector` does not match template `labels`",
+            "the API server would reject this manifest",
+        ),
+        (
+            template("labels: {app: web}", "name: web, image: web")
+                .replace("selector", "replica: 7, selector"),
+            "standard input: Deployment/web: unknown field \"spec.replica\", did you mean \
+             \"spec.replicas\"?",
+            "use --validate=warn",
+        ),
+        (
+            template(
+                "labels: {app: web}",
+                "name: web, image: web, resources: {request: {cpu: 200m}}",
+            ),
+            "standard input: Deployment/web: unknown field \
+             \"spec.template.spec.containers[0].resources.request\", did you mean \
+             \"spec.template.spec.containers[0].resources.requests\"?",
+            "use --validate=warn",
         ),
         (
             workload("Deployment", "api").replace("{name: api", "{namespace: shop, name: api"),
@@ -444,8 +517,7 @@ const EDITS: [Edit; 7] = [
 impl Edit {
     /// Changes a pod or a template; returns whether it has what is changed.
     fn make(self, pod: &mut Value) -> bool {
-        let own =
-            json!({"name": "added", "resources": {"requests": {"cpu": "70m", "memory": "64Mi"}}});
+        let own = json!({"name": "added", "image": "added", "resources": {"requests": {"cpu": "70m", "memory": "64Mi"}}});
         let spec = &mut pod["spec"];
         match self {
             Self::Nothing => true,
@@ -500,15 +572,21 @@ fn decide(input: &Input) -> Decision {
 
 /// Returns the Deployment `web`, as a manifest or, with its pods, as part of an input.
 fn deployment(template: &Value) -> Value {
+    let mut template = template.clone();
+    for list in ["containers", "initContainers"] {
+        for container in template["spec"][list].as_array_mut().into_iter().flatten() {
+            container["image"] = json!("registry/web");
+        }
+    }
     json!({
         "apiVersion": "apps/v1", "kind": "Deployment",
         "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"template": template},
+        "spec": {"selector": {"matchLabels": {"app": "web"}}, "template": template},
     })
 }
 
 fn objects(items: &[Value]) -> Objects {
-    let mut objects = Objects::default();
+    let mut objects = Objects { are_manifests: true, ..Objects::default() };
     let list = json!({"apiVersion": "v1", "kind": "List", "items": items});
     read_text(&list.to_string(), "the input", &mut objects).expect("objects");
     objects

@@ -1261,7 +1261,12 @@ fn what_else_stands_in_the_file_of_a_candidate_is_named() {
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: nginx-deployment}
-spec: {replicas: 7}
+spec:
+  replicas: 7
+  selector: {matchLabels: {app: nginx}}
+  template:
+    metadata: {labels: {app: nginx}}
+    spec: {containers: [{name: nginx, image: nginx, resources: {requests: {cpu: 20m}}}]}
 ---
 apiVersion: v1
 kind: Service

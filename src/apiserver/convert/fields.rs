@@ -1,9 +1,19 @@
-//! The fields of each version of a HorizontalPodAutoscaler, used to report unknown ones,
-//! as the API server does with `fieldValidation: Strict`. Reading itself is lax. Follows upstream's
-//! `staging/src/k8s.io/api/autoscaling/{v1,v2beta1,v2beta2,v2}/types.go` and `metav1.ObjectMeta`.
+//! The fields of each version of a HorizontalPodAutoscaler and of the workloads that it scales, used to
+//! report unknown ones, as the API server does with `fieldValidation: Strict`. Reading itself is lax.
+//! Follows upstream's `staging/src/k8s.io/api/autoscaling/{v1,v2beta1,v2beta2,v2}/types.go` and
+//! `metav1.ObjectMeta`. The fields of workloads are those of k8s-openapi.
 
 use std::fmt;
 
+use k8s_openapi::api::apps::v1::{
+    DeploymentSpec, DeploymentStrategy, ReplicaSetSpec, RollingUpdateDeployment,
+    RollingUpdateStatefulSetStrategy, StatefulSetSpec, StatefulSetUpdateStrategy,
+};
+use k8s_openapi::api::core::v1::{
+    Container, PodSpec, PodTemplateSpec, ReplicationControllerSpec, ResourceRequirements,
+};
+use serde::de::value::Error as NoValue;
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde_json::Value;
 
 use super::HpaVersion;
@@ -33,13 +43,13 @@ impl fmt::Display for UnknownField {
 pub(crate) enum Shape {
     /// A value, or a map with user-defined keys.
     Any,
-    /// An object with these fields.
+    /// An object with these fields, or a list of them.
     Fields(&'static [(&'static str, Shape)]),
-    /// A list of such objects.
-    List(&'static [(&'static str, Shape)]),
+    /// The same with the fields of a type of k8s-openapi, of which only these are looked into.
+    Of(fn() -> &'static [&'static str], &'static [(&'static str, Shape)]),
 }
 
-use Shape::{Any, Fields, List};
+use Shape::{Any, Fields, Of};
 
 const METADATA: &[(&str, Shape)] = &[
     ("name", Any),
@@ -56,7 +66,7 @@ const METADATA: &[(&str, Shape)] = &[
     ("annotations", Any),
     (
         "ownerReferences",
-        List(&[
+        Fields(&[
             ("apiVersion", Any),
             ("kind", Any),
             ("name", Any),
@@ -68,7 +78,7 @@ const METADATA: &[(&str, Shape)] = &[
     ("finalizers", Any),
     (
         "managedFields",
-        List(&[
+        Fields(&[
             ("manager", Any),
             ("operation", Any),
             ("apiVersion", Any),
@@ -83,13 +93,13 @@ const METADATA: &[(&str, Shape)] = &[
 const REFERENCE: Shape = Fields(&[("apiVersion", Any), ("kind", Any), ("name", Any)]);
 const SELECTOR: Shape = Fields(&[
     ("matchLabels", Any),
-    ("matchExpressions", List(&[("key", Any), ("operator", Any), ("values", Any)])),
+    ("matchExpressions", Fields(&[("key", Any), ("operator", Any), ("values", Any)])),
 ]);
 
 const METRIC: Shape = Fields(&[("name", Any), ("selector", SELECTOR)]);
 const TARGET: Shape =
     Fields(&[("type", Any), ("value", Any), ("averageValue", Any), ("averageUtilization", Any)]);
-const METRICS: Shape = List(&[
+const METRICS: Shape = Fields(&[
     ("type", Any),
     ("object", Fields(&[("describedObject", REFERENCE), ("target", TARGET), ("metric", METRIC)])),
     ("pods", Fields(&[("metric", METRIC), ("target", TARGET)])),
@@ -98,7 +108,7 @@ const METRICS: Shape = List(&[
     ("external", Fields(&[("metric", METRIC), ("target", TARGET)])),
 ]);
 
-const POLICIES: Shape = List(&[("type", Any), ("value", Any), ("periodSeconds", Any)]);
+const POLICIES: Shape = Fields(&[("type", Any), ("value", Any), ("periodSeconds", Any)]);
 const RULES: Shape = Fields(&[
     ("stabilizationWindowSeconds", Any),
     ("selectPolicy", Any),
@@ -110,7 +120,7 @@ pub(crate) const BEHAVIOR: Shape = Fields(&[("scaleUp", RULES), ("scaleDown", RU
 const RULES_OF_BETA: Shape =
     Fields(&[("stabilizationWindowSeconds", Any), ("selectPolicy", Any), ("policies", POLICIES)]);
 
-const FLAT_METRICS: Shape = List(&[
+const FLAT_METRICS: Shape = Fields(&[
     ("type", Any),
     (
         "object",
@@ -174,6 +184,105 @@ const V2: &[(&str, Shape)] = &[
     ("behavior", BEHAVIOR),
 ];
 
+const RESOURCES: Shape = Of(names::<ResourceRequirements>, &[]);
+const CONTAINERS: Shape = Of(names::<Container>, &[("resources", RESOURCES)]);
+const TEMPLATE: (&str, Shape) = (
+    "template",
+    Of(
+        names::<PodTemplateSpec>,
+        &[
+            ("metadata", Fields(METADATA)),
+            (
+                "spec",
+                Of(
+                    names::<PodSpec>,
+                    &[
+                        ("containers", CONTAINERS),
+                        ("initContainers", CONTAINERS),
+                        ("resources", RESOURCES),
+                    ],
+                ),
+            ),
+        ],
+    ),
+);
+const SELECTED: (&str, Shape) = ("selector", SELECTOR);
+
+const DEPLOYMENT: Shape = Of(
+    names::<DeploymentSpec>,
+    &[
+        SELECTED,
+        TEMPLATE,
+        (
+            "strategy",
+            Of(
+                names::<DeploymentStrategy>,
+                &[("rollingUpdate", Of(names::<RollingUpdateDeployment>, &[]))],
+            ),
+        ),
+    ],
+);
+const STATEFUL_SET: Shape = Of(
+    names::<StatefulSetSpec>,
+    &[
+        SELECTED,
+        TEMPLATE,
+        (
+            "updateStrategy",
+            Of(
+                names::<StatefulSetUpdateStrategy>,
+                &[("rollingUpdate", Of(names::<RollingUpdateStatefulSetStrategy>, &[]))],
+            ),
+        ),
+    ],
+);
+
+/// Returns the fields that a workload in a built-in API should not have: those of its spec, its template, and
+/// the containers and resources in it. Other workloads have schemas of their own.
+pub(crate) fn unknown_in_workload(object: &Value, group: &str, kind: &str) -> Vec<UnknownField> {
+    let spec = match (group, kind) {
+        ("apps", "Deployment") => DEPLOYMENT,
+        ("apps", "StatefulSet") => STATEFUL_SET,
+        ("apps", "ReplicaSet") => Of(names::<ReplicaSetSpec>, &[SELECTED, TEMPLATE]),
+        ("", "ReplicationController") => Of(names::<ReplicationControllerSpec>, &[TEMPLATE]),
+        _ => Any,
+    };
+    unknown_of(object, spec)
+}
+
+/// Returns the names of the fields of a type, which its reader states to whoever reads for it.
+fn names<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
+    struct Listener<'n>(&'n mut &'static [&'static str]);
+
+    impl<'de> Deserializer<'de> for Listener<'_> {
+        type Error = NoValue;
+
+        fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, NoValue> {
+            Err(NoValue::custom(""))
+        }
+
+        fn deserialize_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            fields: &'static [&'static str],
+            visitor: V,
+        ) -> Result<V::Value, NoValue> {
+            *self.0 = fields;
+            self.deserialize_any(visitor)
+        }
+
+        serde::forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
+            option unit unit_struct newtype_struct seq tuple tuple_struct map enum identifier
+            ignored_any
+        }
+    }
+
+    let mut names: &[&str] = &[];
+    drop(T::deserialize(Listener(&mut names)));
+    names
+}
+
 /// Returns the fields that an object of a version should not have, except in its status, which a pass
 /// over a manifest does not use.
 pub(crate) fn unknown_fields(object: &Value, version: HpaVersion) -> Vec<UnknownField> {
@@ -183,45 +292,56 @@ pub(crate) fn unknown_fields(object: &Value, version: HpaVersion) -> Vec<Unknown
         HpaVersion::V2beta2 => V2BETA2,
         HpaVersion::V2 => V2,
     };
-    unknown_of(object, spec)
+    unknown_of(object, Fields(spec))
 }
 
-/// Returns the fields that an object with metadata, a spec with these fields and any status should not have.
-pub(crate) fn unknown_of(
-    object: &Value,
-    spec: &'static [(&'static str, Shape)],
-) -> Vec<UnknownField> {
+/// Returns the fields that an object with metadata, a spec of this shape and any status should not have.
+pub(crate) fn unknown_of(object: &Value, spec: Shape) -> Vec<UnknownField> {
     let mut unknown = Vec::new();
     let top = [
         ("apiVersion", Any),
         ("kind", Any),
         ("metadata", Fields(METADATA)),
-        ("spec", Fields(spec)),
+        ("spec", spec),
         ("status", Any),
     ];
-    of_object("", object, &top, &mut unknown);
+    of_object("", object, &[], &top, &mut unknown);
     unknown
 }
 
-fn of_object(path: &str, value: &Value, fields: &[(&str, Shape)], unknown: &mut Vec<UnknownField>) {
+/// Goes through an object with fields of any value and with `fields`.
+fn of_object(
+    path: &str,
+    value: &Value,
+    any: &[&str],
+    fields: &[(&str, Shape)],
+    unknown: &mut Vec<UnknownField>,
+) {
     let at = |name: &str| match path {
         "" => name.to_owned(),
         path => format!("{path}.{name}"),
     };
     for (name, value) in value.as_object().into_iter().flatten() {
         let path = at(name);
-        match fields.iter().find(|(known, _)| known == name).map(|(_, shape)| *shape) {
-            Some(Any) => {}
-            Some(Fields(fields)) => of_object(&path, value, fields, unknown),
-            Some(List(fields)) => {
-                for (index, item) in value.as_array().into_iter().flatten().enumerate() {
-                    of_object(&format!("{path}[{index}]"), item, fields, unknown);
+        let (any, fields) = match fields.iter().find(|(known, _)| known == name) {
+            Some((_, Any)) => continue,
+            Some((_, Fields(fields))) => (&[][..], *fields),
+            Some((_, Of(names, fields))) => (names(), *fields),
+            None if any.contains(&&**name) => continue,
+            None => {
+                let known = fields.iter().map(|(known, _)| *known);
+                let meant = nearest(name, known.chain(any.iter().copied())).map(at);
+                unknown.push(UnknownField { path, meant });
+                continue;
+            }
+        };
+        match value {
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    of_object(&format!("{path}[{index}]"), item, any, fields, unknown);
                 }
             }
-            None => {
-                let meant = nearest(name, fields.iter().map(|(known, _)| *known)).map(at);
-                unknown.push(UnknownField { path, meant });
-            }
+            value => of_object(&path, value, any, fields, unknown),
         }
     }
 }
@@ -230,7 +350,7 @@ fn of_object(path: &str, value: &Value, fields: &[(&str, Shape)], unknown: &mut 
 mod tests {
     use serde_json::json;
 
-    use super::{HpaVersion, unknown_fields};
+    use super::{HpaVersion, unknown_fields, unknown_in_workload};
     use crate::apimachinery::names::nearest;
 
     #[test]
@@ -313,6 +433,78 @@ mod tests {
             ("ü", None),
         ] {
             assert_eq!(nearest(name, ["minReplicas", "behavior"].into_iter()), want, "{name}");
+        }
+    }
+
+    #[test]
+    fn workloads_have_the_fields_of_their_kind() {
+        let template = |spec| json!({"spec": {"template": {"spec": spec}}});
+        let container = |own| template(json!({"containers": [own]}));
+        for (group, kind, object, want) in [
+            ("apps", "Deployment", json!({"spec": {"replica": 7}}), "spec.replica, spec.replicas"),
+            (
+                "apps",
+                "Deployment",
+                json!({"spec": {"strategy": {"rollingUpdate": {"maxSurg": 1}}}}),
+                "spec.strategy.rollingUpdate.maxSurg, spec.strategy.rollingUpdate.maxSurge",
+            ),
+            (
+                "apps",
+                "Deployment",
+                json!({"spec": {"updateStrategy": {}}}),
+                "spec.updateStrategy, ",
+            ),
+            (
+                "apps",
+                "StatefulSet",
+                json!({"spec": {"serviceName": "web", "updateStrategy": {"type": "OnDelete", "typ": 1},
+                    "volumeClaimTemplates": [{"any": 1}]}}),
+                "spec.updateStrategy.typ, spec.updateStrategy.type",
+            ),
+            ("apps", "ReplicaSet", json!({"spec": {"strategy": {}}}), "spec.strategy, "),
+            ("", "ReplicationController", json!({"spec": {"selector": {"app": "web"}}}), ""),
+            ("argoproj.io", "Rollout", json!({"spec": {"workloadRef": {}}}), ""),
+            (
+                "apps",
+                "Deployment",
+                json!({"spec": {"template": {"metadata": {"label": {"app": "web"}}}}}),
+                "spec.template.metadata.label, spec.template.metadata.labels",
+            ),
+            (
+                "apps",
+                "Deployment",
+                template(json!({"container": []})),
+                "spec.template.spec.container, spec.template.spec.containers",
+            ),
+            (
+                "apps",
+                "Deployment",
+                container(json!({"resources": {"request": {"cpu": "200m"}}})),
+                "spec.template.spec.containers[0].resources.request, \
+                 spec.template.spec.containers[0].resources.requests",
+            ),
+            (
+                "apps",
+                "Deployment",
+                template(json!({"initContainers": [{}, {"restartpolicy": "Always"}]})),
+                "spec.template.spec.initContainers[1].restartpolicy, \
+                 spec.template.spec.initContainers[1].restartPolicy",
+            ),
+            (
+                "apps",
+                "Deployment",
+                container(
+                    json!({"image": "web", "env": [{"any": 1}], "livenessProbe": {"any": 1}}),
+                ),
+                "",
+            ),
+        ] {
+            let found = unknown_in_workload(&object, group, kind);
+            let found = found.iter();
+            let found: Vec<String> = found
+                .map(|it| format!("{}, {}", it.path, it.meant.as_deref().unwrap_or_default()))
+                .collect();
+            assert_eq!(found.join("; "), want);
         }
     }
 }

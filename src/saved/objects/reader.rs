@@ -11,12 +11,10 @@ use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{
-    Api, ApiError, ControllerState, OWN_API_VERSION, Objects, UndecodedHpa, UndecodedScaledObject,
-};
+use super::{Api, ApiError, ControllerState, OWN_API_VERSION, Objects, Undecoded, UndecodedHpa};
 use crate::apimachinery::json;
 use crate::apimachinery::json::{Text, UniqueMap, null_as_default, plain, string_map};
-use crate::apimachinery::metadata::{Condition, Metadata};
+use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::selector::LabelSelector;
 use crate::saved::place::bytes_until;
 use crate::saved::wire::{EventObject, LeaseObject, ScaleObject};
@@ -200,11 +198,25 @@ impl Objects {
             | ("", "ReplicationController")
             | ("batch", "Job")
             | ("argoproj.io", "Rollout") => {
-                self.workloads.push(workload(fields, group, kind)?);
+                let fields = RawFields::deserialize(fields)?.0;
+                self.workloads.push(workload(&fields, source, group, kind)?);
+                if self.are_manifests {
+                    self.undecoded_workloads.push(Undecoded::of(
+                        &fields,
+                        source,
+                        api_version,
+                        kind,
+                    )?);
+                }
             }
             ("keda.sh", "ScaledObject") => {
-                let (object, whole) = scaled_object(fields, source, api_version)?;
-                self.scaled_objects.push(object);
+                let fields = RawFields::deserialize(fields)?.0;
+                self.scaled_objects.push(ScaledObject {
+                    metadata: part(&fields, "metadata", source)?,
+                    spec: part(&fields, "spec", source)?,
+                    status: part(&fields, "status", source)?,
+                });
+                let whole = Undecoded::of(&fields, source, api_version, kind)?;
                 self.undecoded_scaled_objects.push(whole);
             }
             ("autoscaling.k8s.io", "VerticalPodAutoscaler") => {
@@ -335,8 +347,15 @@ fn part<'de, T: Default + Deserialize<'de>, E: Error>(
     name: &str,
     source: SourceText<'_>,
 ) -> Result<T, E> {
-    let Some(raw) = fields.get(name) else { return Ok(T::default()) };
-    let read = Option::<T>::deserialize(json::Objects(*raw));
+    fields.get(name).map_or_else(|| Ok(T::default()), |raw| read_raw(raw, source))
+}
+
+/// Reads a value out of order; null is the zero value.
+fn read_raw<'de, T: Default + Deserialize<'de>, E: Error>(
+    raw: &'de RawValue,
+    source: SourceText<'_>,
+) -> Result<T, E> {
+    let read = Option::<T>::deserialize(json::Objects(raw));
     let read = read.map_err(|e| source.note::<E>(raw.get(), Fault::from_json(&e, raw.get())))?;
     Ok(read.unwrap_or_default())
 }
@@ -356,41 +375,28 @@ fn whole<E: Error>(
     Ok(json)
 }
 
-/// Reads a ScaledObject, both what a pass needs and all of it.
-fn scaled_object<'de, D: Deserializer<'de>>(
-    fields: D,
-    source: SourceText<'_>,
-    api_version: &str,
-) -> Result<(ScaledObject, UndecodedScaledObject), D::Error> {
-    let fields = RawFields::deserialize(fields)?.0;
-    let object = ScaledObject {
-        metadata: part(&fields, "metadata", source)?,
-        spec: part(&fields, "spec", source)?,
-        status: part(&fields, "status", source)?,
-    };
-    let whole = UndecodedScaledObject {
-        origin: source.origin.to_owned(),
-        line: source.line,
-        json: Secret::new(whole(&fields, api_version, "ScaledObject")?),
-    };
-    Ok((object, whole))
+impl Undecoded {
+    fn of<E: Error>(
+        fields: &BTreeMap<String, &RawValue>,
+        source: SourceText<'_>,
+        api_version: &str,
+        kind: &str,
+    ) -> Result<Self, E> {
+        Ok(Self {
+            origin: source.origin.to_owned(),
+            line: source.line,
+            json: Secret::new(whole(fields, api_version, kind)?),
+        })
+    }
 }
 
 /// Reads the fields of an object that creates pods.
-fn workload<'de, D: Deserializer<'de>>(
-    fields: D,
+fn workload<'de, E: Error>(
+    fields: &BTreeMap<String, &'de RawValue>,
+    source: SourceText<'_>,
     group: &str,
     kind: &str,
-) -> Result<Workload, D::Error> {
-    #[derive(Deserialize, Default)]
-    #[serde(default)]
-    struct Wire<S> {
-        #[serde(deserialize_with = "null_as_default")]
-        metadata: Metadata,
-        spec: Option<Spec<S>>,
-        #[serde(deserialize_with = "null_as_default")]
-        status: Status,
-    }
+) -> Result<Workload, E> {
     /// A count of zero is omitted, but then the controller has stated which generation it saw.
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]
@@ -405,54 +411,43 @@ fn workload<'de, D: Deserializer<'de>>(
         #[serde(deserialize_with = "json::list")]
         conditions: Vec<Condition>,
     }
-    #[derive(Deserialize)]
-    struct Spec<S> {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Spec<'r> {
         replicas: Option<i32>,
-        selector: Option<S>,
+        #[serde(borrow)]
+        selector: Option<&'r RawValue>,
         strategy: Option<DeploymentStrategy>,
         template: Option<Pod>,
     }
-    fn build<S>(
-        wire: Wire<S>,
-        group: &str,
-        kind: &str,
-        to_selector: impl Fn(S) -> LabelSelector,
-    ) -> Workload {
-        let (replicas, selector, strategy, template) =
-            wire.spec.map_or((None, None, None, None), |it| {
-                (it.replicas, it.selector, it.strategy, it.template)
-            });
-        let Status { updated_replicas, update_revision, current_pod_hash, conditions, .. } =
-            wire.status;
-        let counted = wire.status.replicas.or(wire.status.observed_generation.map(|_| 0));
-        Workload {
-            group: group.to_owned(),
-            kind: kind.to_owned(),
-            metadata: wire.metadata,
+    #[derive(Default, Deserialize)]
+    #[serde(transparent)]
+    struct Map(#[serde(deserialize_with = "string_map")] BTreeMap<String, String>);
+    let Spec { replicas, selector, strategy, template } = part(fields, "spec", source)?;
+    let selector = selector.map(|raw| match kind {
+        "ReplicationController" => read_raw(raw, source)
+            .map(|Map(match_labels)| LabelSelector { match_labels, ..LabelSelector::default() }),
+        _ => read_raw(raw, source),
+    });
+    let status: Status = part(fields, "status", source)?;
+    let Status { updated_replicas, update_revision, current_pod_hash, conditions, .. } = status;
+    let counted = status.replicas.or(status.observed_generation.map(|_| 0));
+    Ok(Workload {
+        group: group.to_owned(),
+        kind: kind.to_owned(),
+        metadata: part(fields, "metadata", source)?,
+        replicas,
+        selector: selector.transpose()?,
+        strategy: strategy.filter(|_| kind == "Deployment"),
+        template: template.map(Box::new),
+        status: counted.map(|replicas| WorkloadStatus {
             replicas,
-            selector: selector.map(to_selector),
-            strategy: strategy.filter(|_| kind == "Deployment"),
-            template: template.map(Box::new),
-            status: counted.map(|replicas| WorkloadStatus {
-                replicas,
-                updated_replicas,
-                update_revision,
-                current_pod_hash,
-                conditions,
-            }),
-        }
-    }
-    if kind == "ReplicationController" {
-        #[derive(Default, Deserialize)]
-        #[serde(transparent)]
-        struct Map(#[serde(deserialize_with = "string_map")] BTreeMap<String, String>);
-        let wire = Wire::<Map>::deserialize(fields)?;
-        let from_map =
-            |Map(match_labels)| LabelSelector { match_labels, ..LabelSelector::default() };
-        return Ok(build(wire, group, kind, from_map));
-    }
-    let wire = Wire::<LabelSelector>::deserialize(fields)?;
-    Ok(build(wire, group, kind, std::convert::identity))
+            updated_replicas,
+            update_revision,
+            current_pod_hash,
+            conditions,
+        }),
+    })
 }
 
 /// The items of a list whose items need no reader of their own.

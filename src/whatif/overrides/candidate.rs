@@ -2,14 +2,19 @@
 //! the HPA, which is its target, and what is left over. A ScaledObject counts as the HPA that KEDA
 //! makes of it.
 
-use crate::apiserver::convert::{HpaObject, HpaVersion, UnknownField, hpa_with_unknown_fields};
+use serde_json::Value as Json;
+
+use crate::apimachinery::metadata::Metadata;
+use crate::apiserver::convert::{
+    HpaObject, HpaVersion, UnknownField, hpa_with_unknown_fields, unknown_in_workload,
+};
 use crate::apiserver::default::{AdmissionRules, set_on_decode, set_on_read};
 use crate::apiserver::metadata::ObjectMeta;
-use crate::apiserver::validate::{Invalid, validate};
+use crate::apiserver::validate::{self, Invalid, validate};
 use crate::args::Validate;
 use crate::error::{Error, listed};
 use crate::keda::{self, KedaHpa, OpenMetric, Refused};
-use crate::saved::objects::{Objects, UndecodedHpa, UndecodedScaledObject};
+use crate::saved::objects::{Objects, Undecoded, UndecodedHpa};
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MetricSpec};
 use crate::snapshot::input::Options;
 use crate::snapshot::note::Note;
@@ -21,7 +26,7 @@ pub struct Candidate {
     /// What they are called: a file, a directory, or standard input.
     origin: String,
     hpas: Vec<Manifest>,
-    workloads: Vec<Workload>,
+    workloads: Vec<WorkloadManifest>,
     /// All else, in words.
     others: Vec<String>,
     /// The metrics that were looked up in addition to those of the running HPA: those that this candidate may
@@ -48,6 +53,16 @@ pub(super) struct Manifest {
     open: Vec<OpenMetric>,
 }
 
+/// The manifest of an object that creates pods.
+#[derive(Debug, Clone)]
+pub(super) struct WorkloadManifest {
+    pub(super) object: Workload,
+    /// The file.
+    pub(super) origin: String,
+    /// What is to be said of it, or why it cannot be assumed.
+    notes: Result<Vec<Note>, Error>,
+}
+
 /// What the manifests have for an HPA and its target.
 pub(super) struct Chosen<'c> {
     /// The manifest of the HPA; none where only the target's is there.
@@ -55,7 +70,7 @@ pub(super) struct Chosen<'c> {
     /// Those of other HPAs for the same target.
     pub(super) rivals: Vec<&'c Manifest>,
     /// The manifest of the target.
-    pub(super) workload: Option<&'c Workload>,
+    pub(super) workload: Option<&'c WorkloadManifest>,
     /// What else there is.
     pub(super) ignored: Option<Note>,
 }
@@ -101,7 +116,7 @@ impl Candidate {
         let asked = asked.flat_map(|object| object.spec.metrics.iter().cloned()).collect();
         Ok(Self {
             origin: if file == "-" { "standard input".to_owned() } else { file.to_owned() },
-            workloads: objects.workloads.clone(),
+            workloads: WorkloadManifest::all(objects, validate),
             others: others(objects),
             asked,
             hpas,
@@ -148,7 +163,7 @@ impl Candidate {
         };
         // Manifests that are all of other namespaces are compared as if they were of this one.
         let mut namespaces = self.hpas.iter().map(|it| &it.namespace);
-        let mut of_workloads = self.workloads.iter().map(|it| &it.metadata.namespace);
+        let mut of_workloads = self.workloads.iter().map(|it| &it.object.metadata.namespace);
         let is_elsewhere = !namespaces.any(is_of_it) && !of_workloads.any(is_of_it);
         let here = |namespace: &Option<String>| is_elsewhere || is_of_it(namespace);
         let scales_it = |it: &Manifest| it.target.as_ref().is_some_and(|own| is_same(own, target));
@@ -156,12 +171,13 @@ impl Candidate {
         let fitting = self.hpas.iter().filter(|it| here(&it.namespace) && scales_it(it));
         let fitting: Vec<&Manifest> = fitting.collect();
         let own: Vec<&Manifest> = fitting.iter().filter(is_own).copied().collect();
-        let mut of_target = self.workloads.iter().filter(|it| {
-            it.metadata.name == target.name && it.is_kind_of(target) && here(&it.metadata.namespace)
+        let mut of_target = self.workloads.iter().filter(|WorkloadManifest { object, .. }| {
+            let Metadata { name, namespace, .. } = &object.metadata;
+            *name == target.name && object.is_kind_of(target) && here(namespace)
         });
         let workload = of_target.next();
         if let (Some(workload), Some(_)) = (workload, of_target.next()) {
-            let (origin, workload) = (&self.origin, workload.reference());
+            let (origin, workload) = (&self.origin, workload.object.reference());
             return Err(Error::usage(format!("{origin}: contains {workload} more than once"))
                 .hint("keep one of them"));
         }
@@ -193,11 +209,17 @@ impl Candidate {
         let is_taken = |it: &&Manifest| {
             chosen.into_iter().chain(rivals.iter().copied()).any(|own| std::ptr::eq(own, *it))
         };
+        let placed = |reference: String, namespace: &Option<String>| match here(namespace) {
+            true => reference,
+            false => placed(reference, namespace),
+        };
         let hpas = self.hpas.iter().filter(|it| !is_taken(it));
-        let hpas = hpas.map(|it| it.reference.clone());
+        let hpas = hpas.map(|it| placed(it.reference.clone(), &it.namespace));
         let workloads = self.workloads.iter();
         let workloads = workloads.filter(|it| workload.is_none_or(|own| !std::ptr::eq(own, *it)));
-        let all = hpas.chain(workloads.map(Workload::reference)).chain(self.others.iter().cloned());
+        let workloads =
+            workloads.map(|it| placed(it.object.reference(), &it.object.metadata.namespace));
+        let all = hpas.chain(workloads).chain(self.others.iter().cloned());
         let all: Vec<String> = all.collect();
         let ignored = (!all.is_empty()).then_some(Note::ManifestNotAlone { objects: all });
         Ok(Chosen { hpa: chosen, rivals, workload, ignored })
@@ -205,10 +227,6 @@ impl Candidate {
 
     /// The error where nothing is about a target.
     fn without(&self, target: &CrossVersionObjectReference) -> Error {
-        let placed = |reference: String, namespace: &Option<String>| match namespace {
-            Some(namespace) => format!("{reference} in {namespace}"),
-            None => reference,
-        };
         let hpas = self.hpas.iter().map(|it| match &it.target {
             Some(target) => {
                 format!("{} for {target}", placed(it.reference.clone(), &it.namespace))
@@ -216,13 +234,57 @@ impl Candidate {
             None => placed(it.reference.clone(), &it.namespace),
         });
         let workloads = self.workloads.iter();
-        let workloads = workloads.map(|it| placed(it.reference(), &it.metadata.namespace));
+        let workloads =
+            workloads.map(|it| placed(it.object.reference(), &it.object.metadata.namespace));
         let there: Vec<String> = hpas.chain(workloads).collect();
         Error::usage(format!(
             "{}: contains neither a HorizontalPodAutoscaler for {target} nor {target}",
             self.origin
         ))
         .hint(format!("it has {}", listed(&there)))
+    }
+}
+
+/// An object with its namespace, if it states one.
+fn placed(reference: String, namespace: &Option<String>) -> String {
+    match namespace {
+        Some(namespace) => format!("{reference} in {namespace}"),
+        None => reference,
+    }
+}
+
+impl WorkloadManifest {
+    fn all(objects: &Objects, validate: Validate) -> Vec<Self> {
+        let all = objects.workloads.iter().zip(&objects.undecoded_workloads);
+        all.map(|(object, whole)| Self::read(object.clone(), whole, validate)).collect()
+    }
+
+    fn read(object: Workload, whole: &Undecoded, validate: Validate) -> Self {
+        let Undecoded { origin, json, .. } = whole;
+        let place = format!("{origin}: {}", object.reference());
+        let read = || {
+            let whole: Json = serde_json::from_str(json.expose())
+                .map_err(|e| Error::usage(format!("{place}: {e}")))?;
+            let unknown = unknown_in_workload(&whole, &object.group, &object.kind);
+            let notes = ignored(&unknown, &place, validate)?;
+            let causes = validate::workload(&object, &whole);
+            let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
+            match causes.is_empty() {
+                true => Ok(notes),
+                false => Err(Error::usage(format!("{place}: {}", causes.join("; ")))
+                    .hint("the API server would reject this manifest")),
+            }
+        };
+        Self { notes: read(), origin: origin.clone(), object }
+    }
+
+    /// What is to be said of it.
+    ///
+    /// # Errors
+    ///
+    /// It has fields that there are not, or the API server would reject it.
+    pub(super) fn notes(&self) -> Result<Vec<Note>, Error> {
+        self.notes.clone()
     }
 }
 
@@ -243,6 +305,9 @@ impl Manifest {
             let (mut object, unknown) = hpa_with_unknown_fields(&hpa.json)
                 .map_err(|e| Error::usage(format!("{origin}: {e}")))?;
             object.notes.extend(ignored(&unknown, origin, validate)?);
+            if object.status != HpaStatus::default() {
+                object.notes.push(Note::StatusIgnored);
+            }
             set_on_decode(&mut object.spec, object.version);
             Ok(object)
         };
@@ -261,11 +326,11 @@ impl Manifest {
     /// The HPA that KEDA makes of a ScaledObject.
     fn of_keda(
         object: &ScaledObject,
-        whole: &UndecodedScaledObject,
+        whole: &Undecoded,
         namespace: Option<&str>,
         validate: Validate,
     ) -> Self {
-        let UndecodedScaledObject { origin, line, json } = whole;
+        let Undecoded { origin, line, json } = whole;
         let (name, target) = keda::identity(json.expose());
         let own = &object.metadata.namespace;
         let read = || {

@@ -126,10 +126,10 @@ impl SpecChanges {
         differences
             .retain(|own| own.path.is_empty() || !set.iter().any(|path| overlap(path, &own.path)));
         overrides.splice(place..place, differences.into_iter().map(|own| own.own));
-        if let Some((candidate, Chosen { workload: Some(workload), .. })) = &chosen
+        if let Some((_, Chosen { workload: Some(workload), .. })) = &chosen
             && !self.keeps_template
         {
-            template::apply(input, workload, candidate.origin(), overrides)?;
+            template::apply(input, workload, overrides)?;
         }
         Ok(())
     }

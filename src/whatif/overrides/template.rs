@@ -4,12 +4,12 @@
 
 use std::collections::HashSet;
 
+use super::candidate::WorkloadManifest;
 use super::pods::known_selector;
 use super::requests::{NewRequest, RequestChange, set_requests};
 use super::{Override, Reported};
 use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::{Labels, Selector};
-use crate::apiserver::validate;
 use crate::error::Error;
 use crate::numbers::format_of;
 use crate::snapshot::Snapshot;
@@ -53,31 +53,31 @@ impl List {
     }
 }
 
-/// Makes the pods those of the manifest of their workload, which is called `origin`.
+/// Makes the pods those of the manifest of their workload.
 ///
 /// # Errors
 ///
 /// The API server would reject it, or it is not known which pods the target has.
 pub(super) fn apply(
     input: &mut Input,
-    manifest: &Workload,
-    origin: &str,
+    manifest: &WorkloadManifest,
     overrides: &mut Vec<Override>,
 ) -> Result<(), Error> {
+    let mut notes = manifest.notes()?;
+    let WorkloadManifest { object: manifest, origin, .. } = manifest;
     let reference = manifest.reference();
-    let causes: Vec<String> =
-        validate::template(manifest).iter().map(ToString::to_string).collect();
-    if !causes.is_empty() {
-        return Err(Error::usage(format!("{origin}: {reference}: {}", causes.join("; ")))
-            .hint("the API server would reject this manifest"));
+    let namespace = &input.snapshot.hpa.namespace;
+    if let Some(own) = manifest.metadata.namespace.as_ref().filter(|own| *own != namespace) {
+        let (own, namespace) = (own.clone(), namespace.clone());
+        notes.push(Note::WorkloadElsewhere { workload: reference.clone(), own, namespace });
     }
+    input.notes.extend(of_manifest(origin, notes));
     let replicas = manifest.replicas;
     input.surroundings.manifest_replicas =
-        replicas.map(|replicas| ManifestReplicas { origin: origin.to_owned(), replicas });
+        replicas.map(|replicas| ManifestReplicas { origin: origin.clone(), replicas });
     let target = input.snapshot.hpa.spec.scale_target_ref.clone();
     let Ok(selector) = known_selector(&input.snapshot) else { return Ok(()) };
-    let mut notes = Vec::new();
-    notes.extend(new_selector(manifest, &selector));
+    let mut notes = Vec::from_iter(new_selector(manifest, &selector));
     let Some(template) = manifest.template.as_deref().map(as_pod) else {
         input.notes.extend(of_manifest(origin, notes));
         return Ok(());
@@ -86,10 +86,6 @@ pub(super) fn apply(
     let running = running.and_then(|it| it.template.as_deref()).map(as_pod);
     let is_own = |pod: &Pod| selector.matches(&pod.labels);
     let keeps_pods = is_own(&template);
-    if !keeps_pods {
-        let (workload, selector) = (reference.clone(), selector.to_string());
-        notes.push(Note::TemplateNotSelected { workload, selector });
-    }
     let before = overrides.len();
     overrides.push(Override::new(
         TEMPLATE,

@@ -76,7 +76,7 @@ impl Assumptions {
 
     /// The manifest of an HPA's target, if one is assumed to be applied.
     pub fn workload(&self, hpa: &Hpa) -> Option<&Workload> {
-        self.candidate()?.choose(hpa).ok()?.workload
+        self.candidate()?.choose(hpa).ok()?.workload.map(|own| &own.object)
     }
 
     /// The same from a number of replicas on, if there is one, unless another one is assumed.

@@ -1,0 +1,214 @@
+//! Why the API server would reject a workload, for what a pass depends on: its selector and the labels of
+//! its template, the names and images of containers, and their requests and limits. Follows
+//! `ValidateDeploymentSpec`, `ValidatePodTemplateSpecForReplicaSet`, `validateContainerCommon` and
+//! `ValidateResourceRequirements`.
+
+use serde_json::{Value as Json, json};
+
+use super::cause::{Cause, Path, Shown};
+use crate::apimachinery::names;
+use crate::apimachinery::quantity::{Amount, Format, Quantity};
+use crate::snapshot::pod::{Container, Pod};
+use crate::snapshot::surroundings::Workload;
+
+/// Returns why the API server would not take the replicas, the selector and the template of a workload, of
+/// which `whole` is the JSON; empty if it would, and for a workload without a template.
+#[must_use]
+pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
+    let path = Path::new("spec");
+    let mut causes = Vec::new();
+    if let Some(replicas) = workload.replicas.filter(|replicas| *replicas < 0) {
+        let shown = Shown::Number(replicas.into());
+        causes.push(path.child("replicas").invalid(shown, NOT_NEGATIVE));
+    }
+    let Some(template) = workload.template.as_deref() else { return causes };
+    causes.extend(validate_selector(workload, template, &path));
+    causes.extend(validate_pod(template, whole, &path.child("template").child("spec")));
+    causes
+}
+
+const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
+
+/// The selector, which has a default only in old APIs.
+fn validate_selector(workload: &Workload, template: &Pod, path: &Path) -> Option<Cause> {
+    let own = path.child("selector");
+    let Some(selector) = &workload.selector else {
+        return (workload.group == "apps").then(|| own.required(""));
+    };
+    let selector = match selector.to_selector() {
+        Ok(selector) => selector,
+        Err(e) => return Some(Cause { field: "spec.selector".to_owned(), message: e.to_string() }),
+    };
+    if selector.matches(&template.labels) {
+        return None;
+    }
+    let labels = json!(template.labels).to_string();
+    let path = path.child("template").child("metadata").child("labels");
+    let detail = "`selector` does not match template `labels`";
+    Some(path.invalid(Shown::Raw(&labels), detail))
+}
+
+fn validate_pod(template: &Pod, whole: &Json, path: &Path) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    // A saved state has objects that an API server has accepted, without their images.
+    let is_admitted = whole["metadata"]["uid"].is_string();
+    let spec = &whole["spec"]["template"]["spec"];
+    if template.containers.is_empty() {
+        causes.push(path.child("containers").required(""));
+    }
+    let mut known: Vec<&str> = Vec::new();
+    let lists =
+        [("containers", &template.containers), ("initContainers", &template.init_containers)];
+    for (field, list) in lists {
+        for (place, container) in list.iter().enumerate() {
+            let path = path.child(field).index(place);
+            let name = path.child("name");
+            match &*container.name {
+                "" => causes.push(name.required("")),
+                own if known.contains(&own) => causes.push(name.duplicate(own)),
+                own => {
+                    let wrong = names::dns_label(own);
+                    causes.extend(wrong.iter().map(|why| name.invalid(Shown::Text(own), why)));
+                    known.push(own);
+                }
+            }
+            let image = spec[field][place]["image"].as_str();
+            if !is_admitted && image.is_none_or(str::is_empty) {
+                causes.push(path.child("image").required(""));
+            }
+            causes.extend(validate_resources(container, &path.child("resources")));
+        }
+    }
+    causes
+}
+
+fn validate_resources(container: &Container, path: &Path) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    let shown =
+        |amount: &Amount| Quantity::from_milli(amount.milli_value(), Format::DecimalSI).to_string();
+    for (list, amounts) in [("limits", &container.limits), ("requests", &container.requests)] {
+        let path = path.child(list);
+        for (resource, amount) in &amounts.0 {
+            if *amount < Amount::default() {
+                let shown = shown(amount);
+                causes.push(path.key(resource).invalid(Shown::Json(&shown), NOT_NEGATIVE));
+            }
+        }
+    }
+    for (resource, request) in &container.requests.0 {
+        if let Some(limit) = container.limits.get(resource).filter(|limit| request > *limit) {
+            let detail =
+                format!("must be less than or equal to {resource} limit of {}", shown(limit));
+            let shown = shown(request);
+            causes.push(path.child("requests").invalid(Shown::Json(&shown), &detail));
+        }
+    }
+    causes
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::validate;
+    use crate::snapshot::surroundings::Workload;
+
+    #[test]
+    fn what_the_api_server_rejects_is_named_by_its_field() {
+        let requests = |request: &str, limit: &str| json!([{"name": "app", "image": "web", "resources": {"requests": {"cpu": request}, "limits": {"cpu": limit}}}]);
+        let one = |name: &str| json!({"name": name, "image": "web"});
+        for (replicas, containers, init, causes) in [
+            (1, json!([one("app")]), json!([one("setup")]), ""),
+            (0, requests("250m", "0.25"), json!([]), ""),
+            (
+                1,
+                json!([one("App")]),
+                json!([{"name": "setup"}]),
+                "spec.template.spec.containers[0].name: Invalid value: \"App\": a lowercase RFC 1123 \
+                 label must consist of lower case alphanumeric characters or '-', and must start and \
+                 end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for \
+                 validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?'); \
+                 spec.template.spec.initContainers[0].image: Required value",
+            ),
+            (
+                -1,
+                json!([one("app")]),
+                json!([]),
+                "spec.replicas: Invalid value: -1: must be greater than or equal to 0",
+            ),
+            (1, json!([]), json!([]), "spec.template.spec.containers: Required value"),
+            (
+                1,
+                json!([{"image": "web"}]),
+                json!([]),
+                "spec.template.spec.containers[0].name: Required value",
+            ),
+            (
+                1,
+                json!([one("app")]),
+                json!([one("app")]),
+                "spec.template.spec.initContainers[0].name: Duplicate value: \"app\"",
+            ),
+            (
+                1,
+                requests("-1m", "1"),
+                json!([]),
+                "spec.template.spec.containers[0].resources.requests[cpu]: Invalid value: \"-1m\": \
+                 must be greater than or equal to 0",
+            ),
+            (
+                1,
+                requests("2", "1500m"),
+                json!([]),
+                "spec.template.spec.containers[0].resources.requests: Invalid value: \"2\": must be \
+                 less than or equal to cpu limit of 1500m",
+            ),
+        ] {
+            let template = json!({"spec": {"containers": containers, "initContainers": init}});
+            let workload = Workload {
+                replicas: Some(replicas),
+                template: Some(serde_json::from_value(template.clone()).unwrap()),
+                ..Workload::default()
+            };
+            let whole = json!({"spec": {"template": template}});
+            let found = validate(&workload, &whole);
+            let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+            assert_eq!(found.join("; "), causes);
+        }
+    }
+
+    #[test]
+    fn a_selector_has_to_match_the_labels_of_the_template() {
+        let at = "spec.template.metadata.labels: Invalid value: ";
+        let reason = ": `selector` does not match template `labels`";
+        for (group, selector, labels, causes) in [
+            ("apps", json!({"matchLabels": {"app": "web"}}), json!({"app": "web", "a": "b"}), ""),
+            ("apps", json!(null), json!({"app": "web"}), "spec.selector: Required value"),
+            ("extensions", json!(null), json!({"app": "web"}), ""),
+            (
+                "apps",
+                json!({"matchLabels": {"app": "web"}}),
+                json!({"tier": "front", "app": "api"}),
+                &format!("{at}{{\"app\":\"api\",\"tier\":\"front\"}}{reason}"),
+            ),
+            (
+                "apps",
+                json!({"matchExpressions": [{"key": "app", "operator": "Exists"}]}),
+                json!({}),
+                &format!("{at}{{}}{reason}"),
+            ),
+        ] {
+            let spec = json!({"containers": [{"name": "app", "image": "web"}]});
+            let template = json!({"metadata": {"labels": labels}, "spec": spec});
+            let workload = Workload {
+                group: group.to_owned(),
+                selector: serde_json::from_value(selector).unwrap(),
+                template: Some(serde_json::from_value(template.clone()).unwrap()),
+                ..Workload::default()
+            };
+            let found = validate(&workload, &json!({"spec": {"template": template}}));
+            let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+            assert_eq!(found.join("; "), causes);
+        }
+    }
+}

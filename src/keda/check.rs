@@ -41,10 +41,12 @@ pub(super) fn schema(spec: &Spec) -> Result<(), Refused> {
             let path = format!("spec.triggers[{index}].metadata.{key}");
             return Err(Refused::new(path, "must be a string").hint("put the value in quotes"));
         }
-        if let Some(AuthenticationRef { name }) = authentication_ref
-            && name.is_empty()
-        {
-            return Err(required(&format!("triggers[{index}].authenticationRef.name")));
+        if let Some(AuthenticationRef { name, kind }) = authentication_ref {
+            if name.is_empty() {
+                return Err(required(&format!("triggers[{index}].authenticationRef.name")));
+            }
+            let path = format!("spec.triggers[{index}].authenticationRef.kind");
+            one_of(&path, kind, &["", "TriggerAuthentication", "ClusterTriggerAuthentication"])?;
         }
     }
     if let Some(Fallback { failure_threshold, replicas, behavior }) = &spec.fallback {

@@ -115,6 +115,8 @@ pub(super) struct Trigger {
 pub(super) struct AuthenticationRef {
     #[serde(deserialize_with = "null_as_default")]
     pub(super) name: String,
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) kind: String,
 }
 
 /// An absent map differs from an empty one.
@@ -152,7 +154,7 @@ impl Trigger {
     }
 }
 
-use Shape::{Any, Fields, List};
+use Shape::{Any, Fields};
 
 const SPEC: &[(&str, Shape)] = &[
     (
@@ -188,7 +190,7 @@ const SPEC: &[(&str, Shape)] = &[
     ),
     (
         "triggers",
-        List(&[
+        Fields(&[
             ("type", Any),
             ("name", Any),
             ("useCachedMetrics", Any),
@@ -202,5 +204,5 @@ const SPEC: &[(&str, Shape)] = &[
 
 /// The fields that a ScaledObject does not have.
 pub(super) fn unknown_fields(json: &str) -> Result<Vec<UnknownField>, DecodeError> {
-    Ok(unknown_of(&serde_json::from_str(json)?, SPEC))
+    Ok(unknown_of(&serde_json::from_str(json)?, Fields(SPEC)))
 }

@@ -97,6 +97,25 @@ impl<'t> Metadata<'t> {
         }
     }
 
+    /// An int64, read as JSON (`setConfigValueHelper` in `typed_config.go`).
+    pub(super) fn whole(&self, name: &str, text: &str) -> Result<i64, Refused> {
+        serde_json::from_str(text)
+            .map_err(|_| self.refused(name, format!("{text:?} is not a whole number")))
+    }
+
+    /// A float64, read alike.
+    pub(super) fn number(&self, name: &str, text: &str) -> Result<f64, Refused> {
+        serde_json::from_str(text)
+            .map_err(|_| self.refused(name, format!("{text:?} is not a number")))
+    }
+
+    /// The name of a metric, `GenerateMetricNameWithIndex` in `scaler.go` and `NormalizeString` in
+    /// `normalize_string.go`.
+    pub(super) fn with_index(&self, name: &str) -> String {
+        let normalized = name.replace(['/', '.', ':', '%', '(', ')'], "-");
+        format!("s{}-{normalized}", self.index)
+    }
+
     /// That the value of a field is refused.
     pub(super) fn refused(&self, name: &str, message: impl Into<String>) -> Refused {
         Refused::new(format!("spec.triggers[{}].metadata.{name}", self.index), message)

@@ -8,6 +8,7 @@
 
 mod check;
 mod cron;
+mod fields;
 mod manifest;
 mod metadata;
 mod scalers;

@@ -25,8 +25,6 @@ pub(super) struct Scaler {
 pub(super) enum Metrics {
     /// One.
     One(Name, Target),
-    /// One, by the rules of Datadog.
-    Datadog(Target),
     /// One for each of these fields that is set: the end of its name, the field, and what the value is
     /// multiplied by. The name begins with a text and the value of another field.
     Each {
@@ -38,7 +36,7 @@ pub(super) enum Metrics {
     OfScaler,
 }
 
-/// The name of a metric before its index, not yet normalized.
+/// The name of a metric, which gets an index and is normalized.
 pub(super) enum Name {
     /// Always the same.
     Fixed(&'static str),
@@ -46,6 +44,8 @@ pub(super) enum Name {
     Of(&'static str, &'static str),
     /// A rule.
     Rule(fn(&Metadata<'_>) -> Result<String, Gap>),
+    /// A rule for the whole name, which may be without an index.
+    Whole(fn(&Metadata<'_>) -> Result<String, Gap>),
 }
 
 /// The target of a metric. Several names of a field are separated by `;`.
@@ -55,6 +55,8 @@ pub(super) enum Target {
     Fixed(i64),
     /// The value of a field, with its default.
     Of(Number, &'static str, Option<&'static str>),
+    /// The same, which may also come from the environment or a TriggerAuthentication.
+    Known(Number, &'static str, Option<&'static str>),
     /// The value of a field that a rule selects.
     Rule(Number, fn(&Metadata<'_>) -> Result<Field, Refused>),
 }
@@ -81,14 +83,16 @@ pub(super) fn scaler(type_: &str) -> Result<&'static Scaler, Option<&'static str
 impl Name {
     /// The name of the metric of a trigger.
     pub(super) fn of(&self, metadata: &Metadata<'_>) -> Result<String, Gap> {
-        match *self {
-            Self::Fixed(name) => Ok(name.to_owned()),
+        let name = match *self {
+            Self::Fixed(name) => name.to_owned(),
             Self::Of(prefix, field) if field.contains(';') => {
-                Ok(format!("{prefix}{}", metadata.need(field)?))
+                format!("{prefix}{}", metadata.need(field)?)
             }
-            Self::Of(prefix, field) => Ok(format!("{prefix}{}", metadata.known_need(field)?)),
-            Self::Rule(rule) => rule(metadata),
-        }
+            Self::Of(prefix, field) => format!("{prefix}{}", metadata.known_need(field)?),
+            Self::Rule(rule) => rule(metadata)?,
+            Self::Whole(rule) => return rule(metadata),
+        };
+        Ok(metadata.with_index(&name))
     }
 }
 
@@ -252,12 +256,7 @@ static SCALERS: &[Scaler] = &[
     // cron_scaler.go
     one(&["cron"], Rule(cron), Target::Fixed(1), &["start", "end", "timezone", "desiredReplicas"]),
     // datadog_scaler.go
-    Scaler {
-        types: &["datadog"],
-        metrics: Metrics::Datadog(milli("targetValue;queryValue", "-1")),
-        required: &[],
-        only: None,
-    },
+    one(&["datadog"], Name::Whole(datadog), milli("targetValue;queryValue", "-1"), &[]),
     // dynatrace_scaler.go
     one(&["dynatrace"], Fixed("dynatrace"), milli_needed("threshold"), &[]),
     // elastic_forecast_scaler.go
@@ -271,7 +270,7 @@ static SCALERS: &[Scaler] = &[
     one(
         &["elasticsearch"],
         Rule(|it| search("elasticsearch", it)),
-        milli_needed("targetValue"),
+        Target::Known(Number::Milli, "targetValue", None),
         &[],
     ),
     // etcd_scaler.go
@@ -312,7 +311,7 @@ static SCALERS: &[Scaler] = &[
     one(
         &["github-runner"],
         Of("github-runner-", "owner"),
-        whole("targetWorkflowQueueLength", "1"),
+        Target::Known(Number::Whole, "targetWorkflowQueueLength", Some("1")),
         &[],
     ),
     // graphite_scaler.go
@@ -400,11 +399,16 @@ static SCALERS: &[Scaler] = &[
     one(
         &["nsq"],
         Rule(|it| Ok(format!("nsq-{}-{}", it.known_need("topic")?, it.known_need("channel")?))),
-        whole("depthThreshold", "10"),
+        Target::Known(Number::Whole, "depthThreshold", Some("10")),
         &[],
     ),
     // opensearch_scaler.go
-    one(&["opensearch"], Rule(|it| search("opensearch", it)), milli_needed("targetValue"), &[]),
+    one(
+        &["opensearch"],
+        Rule(|it| search("opensearch", it)),
+        Target::Known(Number::Milli, "targetValue", None),
+        &[],
+    ),
     // openstack_metrics_scaler.go
     one(
         &["openstack-metric"],
@@ -673,28 +677,22 @@ fn cron(metadata: &Metadata<'_>) -> Result<String, Gap> {
     Ok(format!("cron-{}-{}-{}", metadata.need("timezone")?, plain(start), plain(end)))
 }
 
-/// The name of a metric of Datadog.
-pub(super) struct Datadog {
-    pub(super) text: String,
-    /// Whether the cluster agent answers for it.
-    pub(super) of_agent: bool,
-}
-
-/// `validateAPIMetadata` and `validateClusterAgentMetadata` in `datadog_scaler.go`.
-pub(super) fn datadog(metadata: &Metadata<'_>) -> Result<Datadog, Refused> {
+/// `validateAPIMetadata` and `validateClusterAgentMetadata` in `datadog_scaler.go`: the name of a metric of
+/// the cluster agent has neither index nor normalized characters.
+fn datadog(metadata: &Metadata<'_>) -> Result<String, Gap> {
     let of_agent =
         metadata.get("useClusterAgentProxy").is_some_and(|it| go::parse_bool(it) == Some(true));
     if of_agent {
         let (namespace, name) =
             (metadata.need("datadogMetricNamespace")?, metadata.need("datadogMetricName")?);
-        return Ok(Datadog { text: format!("datadogmetric@{namespace}:{name}"), of_agent });
+        return Ok(format!("datadogmetric@{namespace}:{name}"));
     }
     let query = metadata.need("query")?;
     match query.split_once('{') {
         Some((before, after)) if after.contains('}') => {
-            Ok(Datadog { text: format!("datadog-{before}"), of_agent })
+            Ok(metadata.with_index(&format!("datadog-{before}")))
         }
-        _ => Err(metadata.refused("query", "has no scope in braces, such as {*}")),
+        _ => Err(metadata.refused("query", "has no scope in braces, such as {*}").into()),
     }
 }
 

@@ -210,12 +210,13 @@ fn open_names_come_from_the_running_hpa() {
         prometheus(),
         {"type": "external", "metadata": {"scalerAddress": "scaler:9090"}},
         {"type": "kafka", "metadata": {"bootstrapServers": "a", "consumerGroup": "b", "topicFromEnv": "TOPIC"}},
+        {"type": "nsq", "metadata": {"nsqLookupdHTTPAddresses": "a", "topic": "b", "channel": "c", "depthThresholdFromEnv": "DEPTH"}},
         cpu(),
     ]})));
     let notes = OpenMetric::fill(
         &made.open,
         &mut made.spec,
-        &running(&["s0-prometheus", "s1-a", "s1-b", "s2-kafka-orders", "s11-other"]),
+        &running(&["s0-prometheus", "s1-a", "s1-b", "s2-kafka-orders", "s3-nsq-b-c", "s11-other"]),
     );
     let named = |trigger, type_: &str, metrics: &[&str], with_target| {
         Note::Keda(KedaNote::NamedAsRunning {
@@ -228,6 +229,7 @@ fn open_names_come_from_the_running_hpa() {
     let expected = vec![
         named(1, "external", &["s1-a", "s1-b"], true),
         named(2, "kafka", &["s2-kafka-orders"], false),
+        named(3, "nsq", &["s3-nsq-b-c"], true),
     ];
     assert_eq!(notes, Ok(expected));
     let of = |metric: &crate::snapshot::hpa::MetricSpec| {
@@ -235,7 +237,8 @@ fn open_names_come_from_the_running_hpa() {
         format!("{} {}", metric.name(), target.map(ToString::to_string).unwrap_or_default())
     };
     let all: Vec<String> = made.spec.metrics.iter().map(of).collect();
-    assert_eq!(all, ["s0-prometheus 100", "s1-a 7", "s1-b 7", "s2-kafka-orders 10", "cpu "]);
+    let external = ["s0-prometheus 100", "s1-a 7", "s1-b 7", "s2-kafka-orders 10", "s3-nsq-b-c 7"];
+    assert_eq!(all, [&external[..], &["cpu "]].concat());
 
     let made = hpa(&scaled(json!({"triggers": [
         {"type": "kafka", "metadata": {"bootstrapServers": "a", "consumerGroup": "b", "topicFromEnv": "TOPIC"}},

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::manifest::Trigger;
 use super::metadata::{Gap, Metadata};
 use super::scalers::{Metrics, Number, Scaler, Target, scaler};
-use super::{OWNER, OpenMetric, Refused, external};
+use super::{OWNER, OpenMetric, Refused, external, fields};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::apimachinery::selector::LabelSelector;
 use crate::snapshot::hpa::{
@@ -101,6 +101,7 @@ pub(super) fn metrics(
     for field in *required {
         metadata.need(field)?;
     }
+    fields::check(&trigger.type_, &metadata)?;
     let open = |why: String, target: Option<MetricTarget>| {
         Made::Open(Box::new(OpenMetric {
             at: 0,
@@ -111,7 +112,6 @@ pub(super) fn metrics(
             selector: owner.selector(),
         }))
     };
-    let with_index = |name: &str| format!("s{index}-{}", normalized(name));
     let known = |name: String, target: MetricTarget| {
         Made::Known(Box::new(external(name, owner.selector(), target)))
     };
@@ -123,33 +123,19 @@ pub(super) fn metrics(
                 Err(Gap::Refused(refused)) => return Err(refused),
             };
             match name.of(&metadata) {
-                Ok(name) => Ok(vec![known(with_index(&name), target)]),
+                Ok(name) => Ok(vec![known(name, target)]),
                 Err(Gap::Open(why)) => Ok(vec![open(why, Some(target))]),
                 Err(Gap::Refused(refused)) => Err(refused),
             }
-        }
-        Metrics::Datadog(of) => {
-            let value = match of.read(&metadata, owner.uses_modifiers) {
-                Ok(value) => value,
-                Err(Gap::Open(why)) => return Ok(vec![open(why, None)]),
-                Err(Gap::Refused(refused)) => return Err(refused),
-            };
-            let name = super::scalers::datadog(&metadata)?;
-            let name = match name.of_agent {
-                // The cluster agent's name has neither index nor normalized characters.
-                true => name.text,
-                false => with_index(&name.text),
-            };
-            Ok(vec![known(name, target(type_, value))])
         }
         Metrics::Each { prefix, field, metrics } => {
             let name = metadata.need(field)?;
             let mut made = Vec::new();
             for (suffix, field, factor) in *metrics {
                 let Some(text) = metadata.get(field) else { continue };
-                let value = whole(&metadata, field, text)?.saturating_mul(*factor);
+                let value = metadata.whole(field, text)?.saturating_mul(*factor);
                 if value > 0 {
-                    let name = with_index(&format!("{prefix}{name}-{suffix}"));
+                    let name = metadata.with_index(&format!("{prefix}{name}-{suffix}"));
                     made.push(known(name, target(type_, quantity(value))));
                 }
             }
@@ -219,14 +205,16 @@ impl Target {
     fn read(&self, metadata: &Metadata<'_>, uses_modifiers: bool) -> Result<Quantity, Gap> {
         let (field, default, number) = match *self {
             Self::Fixed(number) => return Ok(quantity(number)),
-            Self::Of(number, field, default) => (field, default, number),
+            Self::Of(number, field, default) | Self::Known(number, field, default) => {
+                (field, default, number)
+            }
             Self::Rule(number, rule) => {
                 let (field, default) = rule(metadata)?;
                 (field, default, number)
             }
         };
         let stated = metadata.get(field);
-        if stated.is_none() {
+        if stated.is_none() && matches!(self, Self::Known(..)) {
             metadata.is_elsewhere(field, default.is_some())?;
         }
         // A default that cannot be a target means that the field is required.
@@ -238,7 +226,7 @@ impl Target {
         };
         let name = field.split(';').find(|name| metadata.get(name).is_some()).unwrap_or(field);
         let value = match number {
-            Number::Whole => quantity(whole(metadata, name, text)?),
+            Number::Whole => quantity(metadata.whole(name, text)?),
             Number::Milli => milli(metadata, name, text)?,
         };
         // No metric of an HPA may have such a target; a composite one takes its place.
@@ -250,20 +238,14 @@ impl Target {
     }
 }
 
-/// An int64, read as JSON (`setConfigValueHelper` in `typed_config.go`).
-fn whole(metadata: &Metadata<'_>, name: &str, text: &str) -> Result<i64, Refused> {
-    serde_json::from_str(text)
-        .map_err(|_| metadata.refused(name, format!("{text:?} is not a whole number")))
-}
-
-/// A float64, read as JSON, in thousandths (`quantityFromFloat64` in `scaler.go`).
+/// A float64 in thousandths (`quantityFromFloat64` in `scaler.go`).
 fn milli(metadata: &Metadata<'_>, name: &str, text: &str) -> Result<Quantity, Refused> {
-    let wrong = || metadata.refused(name, format!("{text:?} is not a number"));
-    let value: f64 = serde_json::from_str(text).map_err(|_| wrong())?;
+    let value = metadata.number(name, text)?;
     if value < 0.0 {
         return Ok(quantity(0));
     }
-    let quantity = Quantity::parse(&format!("{value:.3}")).map_err(|_| wrong())?;
+    let quantity = Quantity::parse(&format!("{value:.3}"));
+    let quantity = quantity.map_err(|e| metadata.refused(name, format!("{text:?}: {e}")))?;
     Ok(quantity.canonicalized())
 }
 
@@ -280,9 +262,4 @@ pub(super) fn target(type_: &str, value: Quantity) -> MetricTarget {
 fn quantity(value: i64) -> Quantity {
     let exact = value.checked_mul(1000).map(|milli| Quantity::from_milli(milli, Format::DecimalSI));
     exact.or_else(|| Quantity::parse(&value.to_string()).ok()).unwrap_or_default()
-}
-
-/// `NormalizeString` in `pkg/util/normalize_string.go`.
-fn normalized(name: &str) -> String {
-    name.replace(['/', '.', ':', '%', '(', ')'], "-")
 }

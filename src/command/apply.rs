@@ -1,5 +1,5 @@
-//! `apply`: the pass on fresh data, and its result written once. Until the write nothing is sent but
-//! reads; from then on whatever comes, the answer says what became of it.
+//! `apply`: runs the pass on fresh data, and writes its result once. Only reads are sent before the write;
+//! after it, whatever happens, the answer says whether it took effect.
 
 mod plan;
 
@@ -36,10 +36,10 @@ use crate::report::concern;
 use crate::report::page::Page;
 use crate::snapshot::input::Options;
 
-/// After a signal the answer to a write is waited for this long.
+/// How long to wait for the response to a write after a signal.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// The pause before it starts over the first time, and the longest.
+/// The first pause before starting over, and the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LAST_PAUSE: Duration = Duration::from_secs(5);
 
@@ -126,8 +126,8 @@ impl Run<'_> {
         &self.args.how
     }
 
-    /// Tries until it is written or stands, and starts over where something has moved, as often as
-    /// is allowed. Whoever is asked takes time, so a yes is to the change, which is then decided again.
+    /// Tries until the change is written or rejected, and starts over if something has changed, as often as
+    /// allowed. Confirming takes time, so a yes is for the change, which is then decided again.
     async fn attempts(&self, asks: bool) -> Result<Plan, Error> {
         let mut agreed: Option<Agreed> = None;
         let mut is_told = false;
@@ -186,13 +186,13 @@ impl Run<'_> {
         let explanation = Explanation::new(&plan.pass);
         let page = Page::of_plan(&explanation, &plan.applied, self.terminal.symbols());
         self.tell(&page::page(&page, &self.terminal.layout()));
-        // What was typed before it could be read is no answer to it.
+        // What was typed before the question was shown does not answer it.
         forget_typed();
         let question = clean(&question(&explanation, change), self.terminal.ascii);
         self.tell(&format!("\n{question} [y/N] "));
         let begun = Instant::now();
         let (sender, answer) = oneshot::channel();
-        // Where a signal comes first, the thread goes with the program.
+        // If a signal comes first, the thread ends with the program.
         std::thread::spawn(move || {
             let mut line = String::new();
             let read = std::io::stdin().read_line(&mut line).map(|_| line);
@@ -208,7 +208,7 @@ impl Run<'_> {
         Ok(is_yes(&line))
     }
 
-    /// Reads HPA and scale again, writes, and does what else a reconcile does.
+    /// Reads the HPA and the scale again, writes, and does the rest of a reconcile.
     async fn write(&self, plan: &mut Plan) -> Result<(), Error> {
         let (Some(at), Some(change)) = (plan.applied.at.clone(), plan.applied.change) else {
             return Ok(());
@@ -252,7 +252,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The HPA as it is right before the write, if neither it nor the scale has moved.
+    /// The HPA right before the write, if neither it nor the scale has changed.
     async fn unmoved(&self, plan: &Plan, at: &ScaleAt) -> Result<Read, ApplyOutcome> {
         let hpa = &plan.pass.input.snapshot.hpa;
         let (read, state) =
@@ -268,13 +268,13 @@ impl Run<'_> {
         }
     }
 
-    /// The end of the waiting for an answer, soon after a first signal.
+    /// Ends soon after a first signal, when the response is no longer waited for.
     async fn cut(&self) {
         self.interrupts.come(1).await;
         sleep(GRACE).await;
     }
 
-    /// Waits for what becomes of a write. A second signal ends the looking for it.
+    /// Waits for the outcome of a write. A second signal ends the search for it.
     async fn insisting<T>(&self, written: impl Future<Output = Fate<T>>) -> Fate<T> {
         let insisted = self.interrupts.come(2);
         pin!(written, insisted);
@@ -287,8 +287,8 @@ impl Run<'_> {
         }
     }
 
-    /// The status and the event, where they are asked for. They say what was sent, so they are not
-    /// written where the server made something else of it.
+    /// Writes the status and the event, if requested. They say what was sent, so they are not written if the
+    /// server changed it.
     async fn rest(&self, plan: &mut Plan, read: &Read, dry_run: bool) {
         let is_as_sent = match &plan.applied.result {
             ApplyOutcome::Written(..) => true,
@@ -300,7 +300,7 @@ impl Run<'_> {
         let outcome = &plan.pass.decision.outcome;
         let other =
             || Extra::NotWritten(Error::failed("the server stored a different number of replicas"));
-        // The gate lets nothing pass whose status is asked for and not known.
+        // The gate rejects a plan whose status is requested but unknown.
         if let Some(status) = outcome.status.as_ref().filter(|_| write_status) {
             let write = hpa::write_status(self.session, read, status, dry_run, self.cut());
             plan.applied.status = Some(if is_as_sent { self.extra(write).await } else { other() });
@@ -360,7 +360,7 @@ impl Run<'_> {
     }
 }
 
-/// What a yes was to.
+/// What was confirmed.
 struct Agreed {
     change: Change,
     /// The codes of what is forced.
@@ -375,7 +375,7 @@ impl Agreed {
         Self { change, forced, uids: uids(plan) }
     }
 
-    /// What is another thing by now than what was agreed.
+    /// Why this is no longer what was confirmed.
     fn broken(&self, plan: &Plan, change: Change) -> Option<String> {
         let [hpa, target] = uids(plan);
         let again = "was deleted and recreated after your confirmation";
@@ -405,16 +405,16 @@ fn uids(plan: &Plan) -> [Option<String>; 2] {
     [plan.pass.input.snapshot.hpa.uid.clone(), target]
 }
 
-/// The time before it starts over, which grows: what moves it may need some, and so may a server that
-/// many ask.
+/// The pause before starting over, which grows: whatever changes the objects may need time, and so may a busy
+/// server.
 fn pause(again: u32) -> Duration {
     (FIRST_PAUSE * 2_u32.pow(again.min(8) - 1)).min(LAST_PAUSE)
 }
 
-/// Forgets what waits to be read from the terminal.
+/// Discards what was typed and not read yet.
 #[cfg(unix)]
 fn forget_typed() {
-    // What cannot be forgotten is no terminal.
+    // If this fails, it is not a terminal.
     let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
 }
 

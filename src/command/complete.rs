@@ -1,6 +1,6 @@
-//! The verb that shells call while a command line is typed: prints what its last word may become, in
-//! kubectl's protocol for plugins. It fails at nothing, says nothing on standard error and is done
-//! within two seconds, whatever the cluster does. Follows `plugin_completion.go` of kubectl.
+//! The verb that shells call while a command line is typed: it prints the completions of the last word, in
+//! kubectl's protocol for plugins. It never fails, prints nothing on standard error, and ends within two
+//! seconds, whatever the cluster does. Follows `plugin_completion.go` of kubectl.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -26,21 +26,21 @@ use crate::snapshot::shared::Shared;
 use crate::version::GATES;
 use crate::whatif::expect::{metric_fields, pass_fields, run_fields};
 
-/// As long as a cluster or a file has for an answer.
+/// How long a cluster or a file may take to answer.
 const PATIENCE: Duration = Duration::from_millis(1400);
 
-/// What no one waits for any more: a file that never ends, a name that is not resolved.
+/// Work that is abandoned: a file that never ends, a name that is not resolved.
 const END: Duration = Duration::from_millis(1700);
 
-/// No space after a single candidate, as more of the word follows.
+/// No space after a single candidate, because the word continues.
 const NO_SPACE: u8 = 2;
 /// No names of files.
 const NO_FILES: u8 = 4;
 
-/// A candidate and what it is.
+/// A candidate and its description.
 type Candidate = (String, String);
 
-/// What the last of these words may become; `command` is the definition of the command line.
+/// The completions of the last of these words; `command` is the definition of the command line.
 pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
     command.build();
     let mut typing = Typing::read(&command, words);
@@ -55,14 +55,14 @@ pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
     let (sender, receiver) = channel();
     thread::spawn(move || {
         let candidates = candidates(&typing);
-        // No one waits any more where this fails.
+        // If this fails, no one waits any more.
         let _ = sender.send((typing, candidates));
     });
     let mut text = String::new();
     let mut directive = if is_file { 0 } else { NO_FILES };
     if let Ok((typing, candidates)) = receiver.recv_timeout(END) {
         let fit = candidates.iter().filter(|(name, _)| name.starts_with(typing.stem()));
-        // A name that would have to be shown otherwise than it is cannot be typed, either.
+        // A name that must be escaped to be shown cannot be typed either.
         for (name, about) in fit.filter(|(name, _)| clean(name, false) == *name) {
             if name.ends_with(['=', ':', '.']) {
                 directive |= NO_SPACE;
@@ -148,7 +148,7 @@ enum Question {
     Pods(Options),
 }
 
-/// What it answers; nothing where it does not.
+/// Its answer; empty if there was no response.
 #[derive(Default)]
 struct Found {
     namespaces: Vec<String>,
@@ -156,7 +156,7 @@ struct Found {
     hpas: Vec<Hpa>,
 }
 
-/// Asks the cluster that is meant, without a word.
+/// Asks the cluster, without any message.
 fn ask(flags: &ConnectionFlags, question: &Question) -> Found {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else {
         return Found::default();
@@ -185,8 +185,7 @@ fn ask(flags: &ConnectionFlags, question: &Question) -> Found {
     answer.ok().flatten().unwrap_or_default()
 }
 
-/// What the files hold that are named with `-f`; none where a cluster is meant. Standard input is
-/// the shell's.
+/// The objects in the files of `-f`; `None` without `-f`. Standard input belongs to the shell.
 fn read(typing: &Typing) -> Option<Objects> {
     let files: Vec<String> = typing.typed("filenames").map(str::to_owned).collect();
     if files.is_empty() {
@@ -196,7 +195,7 @@ fn read(typing: &Typing) -> Option<Objects> {
     Some(if is_open { Objects::default() } else { file::read(&files).unwrap_or_default() })
 }
 
-/// The HPAs of files, in the namespace that is asked for.
+/// The HPAs of files, in the stated namespace.
 fn decoded(objects: &Objects, namespace: Option<&str>) -> Vec<Hpa> {
     let wanted = objects.hpas.iter().filter(|hpa| {
         let own = hpa.namespace.as_deref();
@@ -211,8 +210,7 @@ fn request(typing: &Typing, word: Option<&str>) -> Option<Request> {
     Request::read(&words.collect::<Vec<_>>(), &typing.connection()?).ok()
 }
 
-/// The names that are possible where one is typed: of HPAs, or of the targets of its type that HPAs
-/// have.
+/// The possible names: of HPAs, or of the targets of the stated type.
 fn names(typing: &Typing) -> Vec<Candidate> {
     // Any name shows which type and namespace it is of.
     let Some(request) = request(typing, Some(&format!("{}x", typing.lead()))) else {

@@ -1,4 +1,4 @@
-//! `explain`: read the objects or ask the cluster, run one pass, word it.
+//! `explain`: reads the objects or asks the cluster, runs one pass, and puts it into words.
 
 use std::mem::ManuallyDrop;
 
@@ -22,7 +22,7 @@ use crate::saved::file;
 use crate::saved::save::Saved;
 use crate::snapshot::input::Options;
 
-/// Makes sure that what is saved is nothing that is read.
+/// Makes sure that `--save` does not name a file that is read.
 fn check_files(args: &Explain) -> Result<(), Error> {
     let filenames = args.filenames.iter().map(|input| ("-f", input));
     let history = args.memory.history.iter().map(|input| ("--history", input));

@@ -10,7 +10,7 @@ use crate::whatif::expect::{Expectation, Facts};
 /// The exit code if what `--fail-on` names is found.
 pub(super) const FOUND: u8 = 3;
 
-/// What is asked about findings.
+/// What the command line says about findings.
 pub(super) struct FindingsWatch {
     pub(super) fail_on: Vec<Watched>,
     pub(super) ignored: Vec<Code>,
@@ -27,7 +27,7 @@ impl FindingsWatch {
         })
     }
 
-    /// Judges whether nothing is found of `--fail-on` in a pass; `of` names the HPA if there are several.
+    /// Judges a pass by `--fail-on`; `of` names the HPA if there are several.
     pub(super) fn judged(
         &self,
         pass: &Pass,
@@ -41,7 +41,7 @@ impl FindingsWatch {
         Judged { candidate: of, manifest: None, expectations }
     }
 
-    /// What is found of `--fail-on`.
+    /// The values of `--fail-on` that match a finding.
     pub(super) fn failed(&self, explanation: &Explanation<'_>) -> Vec<&'static str> {
         let found = self.fail_on.iter().filter(|watched| !explanation.of(**watched).is_empty());
         found.map(|watched| watched.as_str()).collect()

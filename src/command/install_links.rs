@@ -14,7 +14,7 @@ use super::Answer;
 use crate::args::InstallLinks;
 use crate::error::Error;
 
-/// What becomes of a name.
+/// What happened to a link.
 enum Fate {
     Made,
     Changed(PathBuf),
@@ -73,8 +73,8 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
     Ok(Answer { text, messages: Vec::new(), errors, exit_code: 0, ..Answer::default() })
 }
 
-/// The program as kubectl or the shell found it, which may be a link that a package manager renews;
-/// its plain name, where that is the same program.
+/// The program as kubectl or the shell found it, which may be a link that a package manager updates; under
+/// its plain name if that is the same program.
 fn program(path: &OsStr) -> Result<PathBuf, Error> {
     let own = env::current_exe()
         .map_err(|e| Error::failed(format!("failed to find this program: {e}")))?;
@@ -111,8 +111,8 @@ fn names(command: &Command) -> Vec<String> {
     ["kubectl-hpa", "kubectl_complete-hpa"].into_iter().flat_map(named).collect()
 }
 
-/// Makes one link, unless something else is there or it is to be said only. `names` are those that the
-/// program and its links have.
+/// Makes one link, unless something else is there or this is a dry run. `names` are the names of the program
+/// and its links.
 fn settle(
     link: &Path,
     names: &[String],
@@ -128,7 +128,7 @@ fn settle(
         Err(e) => return Err(e),
         Ok(about) if about.is_symlink() => {
             let from = fs::read_link(link)?;
-            // Of an earlier place or version of the program; kubectl-hpa-status is another's.
+            // A link to an earlier location or version of the program; kubectl-hpa-status is another plugin's.
             if !names.iter().any(|name| from.file_name() == Some(OsStr::new(name))) {
                 return Ok(Fate::Foreign);
             }
@@ -150,7 +150,7 @@ fn make(target: &Path, link: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(target, link)
 }
 
-/// Symbolic links need a privilege there; hard links do not, but only reach the same volume.
+/// Symbolic links need a privilege on Windows; hard links do not, but only work on one volume.
 #[cfg(not(unix))]
 fn make(target: &Path, link: &Path) -> io::Result<()> {
     let target = link.parent().unwrap_or(Path::new("")).join(target);

@@ -1,5 +1,5 @@
-//! Signals while something is written: before it they end the program, during it they end only the
-//! waiting, so that what became of the write is still told.
+//! Signals around a write: before it they end the program, during it they only end the wait, so that the
+//! outcome of the write is still reported.
 
 use futures_util::future::{Either, select};
 use tokio::pin;
@@ -15,20 +15,20 @@ const TERMINATED: u8 = 143;
 #[cfg(unix)]
 const HUNG_UP: u8 = 129;
 
-/// How many signals have come, and the code of the last.
+/// The number of signals so far, and the exit code for the last.
 #[derive(Debug, Clone, Copy, Default)]
 struct Come {
     times: u32,
     code: u8,
 }
 
-/// The signals that come from now on.
+/// The signals from now on.
 #[derive(Debug, Clone)]
 pub(super) struct Interrupts(watch::Receiver<Come>);
 
 impl Interrupts {
-    /// Listens; from then on no signal ends the program by itself, and the first one lets a session
-    /// write no more. It needs a runtime.
+    /// Listens. From then on no signal ends the program by itself, and after the first one a session writes
+    /// nothing more. It needs a runtime.
     pub(super) fn listen(session: &Session) -> Result<Self, Error> {
         let fail = |e: std::io::Error| Error::failed(format!("failed to listen for signals: {e}"));
         let (sender, receiver) = watch::channel(Come::default());
@@ -54,7 +54,7 @@ impl Interrupts {
         }
     }
 
-    /// Does something that nothing is written by; a signal ends it.
+    /// Does something that writes nothing; a signal ends it.
     pub(super) async fn before<T>(&self, work: impl Future<Output = T>) -> Result<T, Error> {
         let come = self.come(1);
         pin!(work, come);
@@ -67,7 +67,7 @@ impl Interrupts {
         }
     }
 
-    /// Why a write is not written; and that is a signal where one kept it from being sent.
+    /// Why nothing was written: the signal, if it prevented the request.
     pub(super) fn refused(&self, failure: &Failure) -> Error {
         let code = self.0.borrow().code;
         match failure.kind {

@@ -1,4 +1,4 @@
-//! What is expected of each spec that was played, or of the one pass.
+//! Judges the expectations for each spec that was played, or for the one pass.
 
 use super::fail_on::FindingsWatch;
 use crate::backtest::{Backtest, Candidate, Found, ManifestPlace};
@@ -29,7 +29,7 @@ pub(super) fn judge(
         let found =
             found.map(|it| Expectation::not_found(it.as_str(), &explanation.of(*it), &facts));
         match runs.and_then(|runs| runs.search.as_ref()) {
-            // What is expected chose among the settings.
+            // The expectations were used to choose the settings.
             Some(search) => {
                 let names = gate.names();
                 let some = Expectation::of_some_setting(&names, search.meets(), tried(search));
@@ -56,7 +56,7 @@ pub(super) fn judge(
     (judged, worst)
 }
 
-/// How many settings were tried, and what came of them.
+/// How many settings were tried, and how they were judged.
 fn tried(search: &Found) -> String {
     let Found { combinations, tried, .. } = search;
     let of = |truth| tried.iter().filter(|own| own.result.is_ok() && own.meets == truth).count();

@@ -1,5 +1,5 @@
-//! `explain` for several HPAs: those that are named, or every one of a namespace, or of all of them,
-//! each with its own pass, in a line. What cannot be had for one is reported with the answers for the others.
+//! `explain` for several HPAs: the named ones, all of a namespace, or all of the cluster, each with its own
+//! pass, in one line. A failure for one is reported with the answers for the others.
 
 use std::borrow::Borrow;
 use std::cell::RefCell;
@@ -33,7 +33,7 @@ use crate::snapshot::input::{Input, Options};
 use crate::snapshot::right::MissingRight;
 use crate::snapshot::selection::Selection;
 
-/// A list as it is asked for.
+/// The list that was requested.
 pub(super) struct List<'a> {
     args: &'a Explain,
     connection: &'a ConnectionFlags,
@@ -43,7 +43,7 @@ pub(super) struct List<'a> {
 }
 
 impl<'a> List<'a> {
-    /// Reads what is asked for.
+    /// Reads the arguments.
     pub(super) fn new(args: &'a Explain, request: &'a Request) -> Result<Self, Error> {
         let MemoryArgs { history, recommendations, observe } = &args.memory;
         let of_one =
@@ -76,7 +76,7 @@ impl<'a> List<'a> {
         self.tell(explained, messages, terminal)
     }
 
-    /// Explains those of saved objects.
+    /// Explains the HPAs of saved objects.
     pub(super) fn of(&self, objects: &Objects, terminal: &Terminal) -> Result<Answer, Error> {
         let namespace = self.connection.namespace.clone().filter(|_| !self.args.all_namespaces);
         let Self { options, selection, .. } = self;
@@ -91,7 +91,7 @@ impl<'a> List<'a> {
         self.tell(explained, Vec::new(), terminal)
     }
 
-    /// Asks a cluster, and explains what it answers as it comes. After a signal, it returns what has come so far.
+    /// Asks a cluster, and explains its answers as they arrive. After a signal, it returns those so far.
     pub(super) async fn fetch(
         &self,
         session: &Session,
@@ -115,7 +115,7 @@ impl<'a> List<'a> {
             fetch_all(session, namespace.as_deref(), &self.selection, &progress, &explain);
         let fail = |e: std::io::Error| Error::failed(format!("failed to listen for signals: {e}"));
         let mut signals = Signals::new().map_err(fail)?;
-        // On a terminal, the lines of the answer would be between those of the progress.
+        // On a terminal, the lines of the answer would mix with the progress.
         let streams = self.args.output == Some(Output::Jsonl) && terminal.width.is_some();
         let tell = terminal.tell.filter(|_| !streams);
         let quiet = Terminal { tell, ..terminal.clone() };
@@ -169,7 +169,7 @@ impl<'a> List<'a> {
         Ok(Hpa { text, cells, failed, judged, error, pass })
     }
 
-    /// Tells what was explained.
+    /// Returns the answer.
     pub(super) fn tell(
         &self,
         explained: Explained,
@@ -234,29 +234,29 @@ impl<'a> List<'a> {
 
 /// What was explained, and what limited it.
 pub(super) struct Explained {
-    /// By their places.
+    /// Each with its place in the list.
     hpas: Vec<(usize, Hpa)>,
-    /// The namespace that was looked in, where it is one.
+    /// The namespace, if it was only one.
     namespace: Option<String>,
     /// The rights that lists lacked.
     refused: Vec<MissingRight>,
-    /// The exit code for the signal that ended it, and how many HPAs of how many had their answers.
+    /// The exit code for the signal that ended it, with the number of HPAs explained, and of all.
     interrupted: Option<(u8, (usize, usize))>,
 }
 
 /// What the answer says about an HPA.
 struct Hpa {
-    /// Its part of the answer, unless that has been told.
+    /// Its part of the answer, unless that has been printed.
     text: String,
     /// Its line of the table.
     cells: Option<Row>,
-    /// What is found of `--fail-on`.
+    /// The values of `--fail-on` that match a finding.
     failed: Vec<&'static str>,
-    /// Whether nothing is found of it, for a comment.
+    /// The verdict on `--fail-on`, for a comment.
     judged: Option<Judged>,
     /// Why there is no answer.
     error: Option<Error>,
-    /// Its pass, if that is needed again.
+    /// Its pass, if it is needed again.
     pass: Listed<Option<Pass>>,
 }
 
@@ -273,7 +273,7 @@ impl Hpa {
     }
 }
 
-/// Words a pass.
+/// Explains a pass in words.
 fn explanation<'p, P: Borrow<Pass>>(
     pass: &'p Listed<P>,
     watch: &FindingsWatch,
@@ -287,7 +287,7 @@ fn explanation<'p, P: Borrow<Pass>>(
     Listed { namespace, name, reference, result }
 }
 
-/// Returns an `ExplanationList` of what has been written of each HPA.
+/// Returns an `ExplanationList` of the JSON that was written for each HPA.
 fn listed_json(hpas: &[(usize, Hpa)]) -> Result<String, Error> {
     const NO_ITEMS: &str = "\"items\": []";
     let errors = hpas.iter().filter(|(_, hpa)| hpa.pass.result.is_err());
@@ -315,8 +315,7 @@ fn listed_json(hpas: &[(usize, Hpa)]) -> Result<String, Error> {
     Ok(text)
 }
 
-/// Writes everything that was used. What could not be explained is not in it, and the messages say
-/// so.
+/// Writes everything that was used, except for HPAs that could not be explained, which the messages name.
 fn save_all(path: &str, hpas: &[(usize, Hpa)]) -> Result<Vec<String>, Error> {
     let explained = hpas.iter().filter_map(|(_, hpa)| hpa.pass.result.as_ref().ok()?.as_ref());
     let inputs: Vec<&Input> = explained.map(|pass| &pass.input).collect();

@@ -30,7 +30,7 @@ pub(super) fn table(args: &TimelineArgs) -> Result<Option<Load>, Error> {
     read_csv(&bytes, &origin).map(Some)
 }
 
-/// What is to be asked of Prometheus, read before anything is sent.
+/// What to ask Prometheus, read before anything is sent.
 pub(super) struct Query<'a> {
     server: PrometheusServer,
     headers: Vec<(HeaderName, Secret)>,
@@ -91,7 +91,7 @@ impl<'a> Query<'a> {
         connect(server, headers.clone(), args.authority.as_deref(), session, flags, &env)
     }
 
-    /// What was typed.
+    /// The queries that were typed.
     pub(super) fn typed(&self) -> &PrometheusArgs {
         self.args
     }
@@ -199,7 +199,7 @@ fn names(answer: &Answer) -> Vec<String> {
     names
 }
 
-/// The only metric of an HPA has no query: nothing has to be asked to tell.
+/// The error if the only metric of an HPA has no query, which needs no request.
 fn unasked(spec: &MetricSpec, stated: &[(Purpose, String)]) -> Option<Error> {
     let has_default = spec.is_resource() && ["cpu", "memory"].contains(&spec.name());
     let is_stated = stated.iter().any(|(purpose, _)| *purpose == Purpose::Metric(0));
@@ -230,8 +230,7 @@ pub(super) async fn replica_sets(
     Ok((names(&owned), owned))
 }
 
-/// The metrics of the HPA, and those of candidates that are others; of those that are based on the same
-/// usage, the first.
+/// The metrics of the HPA, and the other ones of candidates; of several based on the same usage, the first.
 fn metrics(snapshot: &Snapshot, also: &[MetricSpec]) -> Vec<MetricSpec> {
     let mut metrics: Vec<MetricSpec> = Vec::new();
     for spec in snapshot.hpa.spec.metrics.iter().chain(also) {
@@ -248,7 +247,7 @@ fn metrics(snapshot: &Snapshot, also: &[MetricSpec]) -> Vec<MetricSpec> {
     metrics
 }
 
-/// What the queries that were typed are for. The name ends at the first `=` before which there is one.
+/// Each typed query with its metric, whose name ends at the first `=` that leaves a valid name.
 pub(super) fn stated(
     queries: &[String],
     input: &Input,
@@ -292,7 +291,7 @@ pub(super) fn stated(
         }
         stated.push((purpose, query.to_owned()));
     }
-    // KEDA knows what it asks itself.
+    // KEDA's own queries are known.
     let owner = snapshot.hpa.scaled_object();
     let object = owner.and_then(|owner| {
         let mut objects = input.surroundings.scaled_objects.iter();
@@ -308,7 +307,7 @@ pub(super) fn stated(
     Ok(stated)
 }
 
-/// A name has no more `=` in it than a container and a selector bring along.
+/// How many `=` are tried as the end of a name; a container and a selector need fewer.
 const MOST_ENDS: usize = 16;
 
 /// A header whose value is in a file.

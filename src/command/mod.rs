@@ -1,4 +1,4 @@
-//! One file a verb, each a short pipeline over the other modules, without logic of its own.
+//! One file per verb, each a short pipeline over the other modules, without logic of its own.
 
 pub mod apply;
 mod complete;
@@ -33,7 +33,7 @@ use crate::report::page::Symbols;
 use crate::saved::file;
 use crate::saved::save::Saved;
 
-/// What a command has to say.
+/// The answer of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
     /// For standard output.
@@ -45,9 +45,9 @@ pub struct Answer {
     /// The exit code if nothing is wrong: an expectation may not hold. Unless it is 0, it also takes
     /// precedence over the exit code of the errors.
     pub exit_code: u8,
-    /// What was written to a cluster, or may have been: to be told, and in the exit code, whether or not the text can be.
+    /// What was written to a cluster, or may have been. It is reported even if the text cannot be printed.
     pub written: Option<String>,
-    /// Lines for standard error that a runner of pipelines is to obey.
+    /// Lines for standard error that a CI runner interprets.
     pub annotations: String,
 }
 
@@ -59,7 +59,7 @@ pub fn run(cli: &Cli, terminal: &Terminal) -> Result<Answer, Error> {
         Verb::Apply(args) => apply::run(args, terminal),
         Verb::InstallLinks(args) => install_links::run(args, &command_line()),
         Verb::Complete { words } => {
-            // Not even an unreadable word may fail it; one matches nothing.
+            // Even an unreadable word must not fail; it matches nothing.
             let words: Vec<String> =
                 words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
             Ok(complete::run(command_line(), &words))
@@ -76,7 +76,7 @@ fn connected<T>(
     warned.map_or(Ok((answer, messages)), Err)
 }
 
-/// The same where the answer is to be told even if warnings count as errors.
+/// The same for an answer that is printed even if warnings count as errors.
 fn connected_whatever<T>(
     args: &ConnectionFlags,
     ask: impl AsyncFnOnce(&Session) -> Result<T, Error>,
@@ -102,22 +102,22 @@ fn connected_whatever<T>(
     })
 }
 
-/// Waits for what asks a server.
+/// Runs requests to a server to their end.
 fn waited<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
-        // They read long lists, which more of them would not do sooner.
+        // They parse long lists; more of them would not be faster.
         .max_blocking_threads(available_parallelism().map_or(2, NonZero::get))
         .enable_all()
         .build()
         .map_err(|e| Error::failed(format!("failed to start: {e}")))?;
     let answer = runtime.block_on(work);
-    // A name may still be looked up, for longer than anyone is ready to wait.
+    // A name lookup may still be running, for longer than anyone wants to wait.
     runtime.shutdown_background();
     answer
 }
 
-/// Makes sure that what is saved destroys nothing that is read. `inputs` are the flags that name
-/// files, each with what was typed.
+/// Makes sure that saving does not overwrite anything that is read. `inputs` are the flags that name files,
+/// each with its value.
 fn check_save<'a>(
     path: Option<&str>,
     inputs: impl IntoIterator<Item = (&'static str, &'a String)>,
@@ -125,7 +125,7 @@ fn check_save<'a>(
     path.map_or(Ok(()), |path| check_written("--save ", path, "state.json", inputs))
 }
 
-/// The same of a file that a flag writes; `example` is what it could be called.
+/// The same for a file that a flag writes; `example` is a possible name.
 fn check_written<'a>(
     flag: &str,
     path: &str,
@@ -155,26 +155,26 @@ fn write_saved(path: &str, saved: &Saved<'_>) -> Result<(), Error> {
     output_file::replace(path, |out| saved.write(out))
 }
 
-/// What is known of the place where the answer goes.
+/// What is known about where the answer goes.
 #[derive(Debug, Clone, Default)]
 pub struct Terminal {
-    /// Columns; none where it is no terminal.
+    /// The columns; `None` if it is not a terminal.
     pub width: Option<usize>,
-    /// Whether it shows ASCII only.
+    /// Whether it shows only ASCII.
     pub ascii: bool,
-    /// Whether standard error is one, too, on which a line can be written again.
+    /// Whether standard error is a terminal as well, on which a line can be rewritten.
     pub rewrites: bool,
-    /// Writes to standard error while the answer is not there yet; none where no one waits.
+    /// Writes to standard error until the answer is ready; `None` if no one waits.
     pub tell: Option<fn(&str)>,
-    /// Writes part of the answer before the rest is there; false if it cannot be written any more.
+    /// Writes part of the answer before the rest is ready; false if the output is closed.
     pub answer: Option<fn(&str) -> bool>,
-    /// Whether somebody can be asked: standard input is a terminal, too.
+    /// Whether a question can be asked: standard input is a terminal as well.
     pub asks: bool,
 }
 
 impl Terminal {
-    /// Looks at standard output and the environment. `COLUMNS` goes before the terminal's own
-    /// answer; what is no terminal gets lines as long as they are.
+    /// Examines standard output and the environment. `COLUMNS` takes precedence over the terminal's own width;
+    /// anything but a terminal gets lines of any length.
     pub fn detect() -> Self {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable);

@@ -1,5 +1,5 @@
-//! Which HPA of the cluster is meant if its target is named, or nothing. It costs one request, for the
-//! list of the namespace's HPAs.
+//! Finds the HPA if its target is named, or nothing. It costs one request, for the list of the namespace's
+//! HPAs.
 
 use crate::args::Target;
 use crate::cluster::fetch::complete::{hpas, paused_for};

@@ -32,8 +32,8 @@ pub(super) fn replace(
     }
 }
 
-/// Whether a link is one of the system's to a pipe or a device, such as `/dev/stderr`; in zsh, those
-/// of a process substitution are in `/proc`.
+/// Whether a link of the system leads to a pipe or a device, such as `/dev/stderr`; in zsh, links of a process
+/// substitution are in `/proc`.
 fn leads_to_stream(link: &Path) -> bool {
     let is_stream = |about: fs::Metadata| !about.is_file() && !about.is_dir();
     ["/dev", "/proc"].iter().any(|of| link.starts_with(of))
@@ -77,7 +77,7 @@ mod tests {
         fs::write(&file, "old").unwrap();
         fs::hard_link(&file, &other).unwrap();
 
-        // What does not get to its end changes nothing and leaves nothing.
+        // A write that fails changes nothing and leaves nothing behind.
         let failed = replace(&at(&file), |out| {
             out.write_all(&vec![b'x'; 100_000])?;
             Err(io::Error::other("no more"))

@@ -1,4 +1,4 @@
-//! The history of a past pass, asked of a Prometheus.
+//! Asks Prometheus for the history of a past pass.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use crate::snapshot::hpa::{MetricSource, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::LoadQuery;
 
-/// The seconds between two samples of a query that was stated.
+/// The seconds between two samples of a typed query.
 const STEP: i64 = 15;
 
 /// Turns what is read now into the input of a past pass. Also returns the messages about a connection other
@@ -109,7 +109,7 @@ async fn ask(
     Ok((history, origin))
 }
 
-/// The values of metrics, by place.
+/// The values of metrics, by index in the spec.
 fn values(
     input: &Input,
     answered: &[Answered],

@@ -18,15 +18,15 @@ use crate::whatif::expect::{Facts, Gate, RunFacts, Truth};
 use crate::whatif::overrides::{Assumptions, Candidate, Override};
 use crate::whatif::timeline::{JoinTimes, Timeline, TimelineOptions, Totals, Trace};
 
-/// How long a new pod takes until it is ready, unless that is known.
+/// How long a new pod takes to become ready, unless that is known.
 const READY_AFTER: SignedDuration = SignedDuration::from_secs(10);
 
 /// How long it takes until it has metrics.
 const METRICS_AFTER: SignedDuration = SignedDuration::from_secs(30);
 
-/// What came of the runs.
+/// The results of the runs.
 pub(super) struct Runs {
-    /// The pass at the beginning of the load, where that is at another time than what was read.
+    /// The pass at the beginning of the load, if that is at another time than the state.
     pub(super) observed: Option<Pass>,
     /// The input of the pass that is explained: the first candidate's.
     pub(super) input: Input,
@@ -43,7 +43,7 @@ impl Runs {
         Ok(Self { observed: None, input, overrides, timeline: None, backtest: None })
     }
 
-    /// Plays the HPA as it is, and the candidates or combinations where there are any.
+    /// Plays the HPA as it is, and any candidates or combinations.
     pub(super) fn play(
         plan: Plan,
         candidates: Vec<Spec>,
@@ -138,7 +138,7 @@ impl Others {
     }
 }
 
-/// Finds the manifests that candidates take for an HPA.
+/// Finds where the HPAs of candidates are in their manifests.
 pub(super) fn locate(candidates: &mut [Spec], hpa: &Hpa) {
     for spec in candidates {
         let place = spec.assumptions.candidate().and_then(|own| own.place(hpa));
@@ -148,7 +148,7 @@ pub(super) fn locate(candidates: &mut [Spec], hpa: &Hpa) {
     }
 }
 
-/// How long is played, under what load.
+/// How long to play, under which load.
 pub(super) fn timeline_options(
     args: &TimelineArgs,
     load: Option<&Load>,

@@ -64,7 +64,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         true => None,
         false => Some(file::read(&args.filenames)?),
     };
-    // What is typed goes before what was saved.
+    // Flags take precedence over what was saved.
     let mut load = objects.as_mut().and_then(|objects| objects.load.take());
     load = table(&args.timeline)?.or(load);
     let Predict { timeline: TimelineArgs { span, .. }, prometheus, recorded, .. } = args;
@@ -239,7 +239,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
                 replace(path, |out| out.write_all(xml.as_bytes()))?;
             }
             Report::Github => {
-                // The runner obeys commands on either stream, and the answer is on the other.
+                // The runner interprets commands on both streams, and the answer is on the other one.
                 annotations += &github::annotations(&hpa, &prediction.expectations);
                 if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY") {
                     append(&path, &as_markdown(&prediction, terminal))?;
@@ -247,7 +247,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             }
         }
     }
-    // What is expected is judged with what is not known, which has codes of its own.
+    // Expectations also cover what is unknown, which has exit codes of its own.
     let unanswered = if !is_gated { unanswered(&assumed) } else { None };
     let stopped = backtest.as_ref().and_then(|own| own.search.as_ref()?.stopped);
     let exit_code = unanswered.as_ref().map_or(verdict.exit_code(), |e| e.kind.exit_code());
@@ -262,7 +262,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     })
 }
 
-/// Makes sure that nothing is typed that is only for what is played.
+/// Rejects flags that apply only to a run.
 fn check_not_played(args: &TimelineArgs) -> Result<(), Error> {
     let TimelineArgs { vary, at, ready_after, metrics_after, passes, .. } = args;
     let typed = [
@@ -279,7 +279,7 @@ fn check_not_played(args: &TimelineArgs) -> Result<(), Error> {
     }
 }
 
-/// What cannot be assumed of what may not be read, with the right that is missing.
+/// The error for an assumption about something that may not be read, with the missing permission.
 fn with_right(e: Error, notes: &[Note]) -> Error {
     match notes.iter().find_map(Note::missing_right).filter(|_| e.hint.is_none()) {
         Some(right) => e.hint(right.advice()),

@@ -1,6 +1,5 @@
-//! Says how far something is that takes longer than a moment: on a terminal in a line that is
-//! written again and goes away at the end, elsewhere in one plain line. All of it is for standard
-//! error.
+//! Shows the progress of anything that takes longer than a moment: on a terminal in a line that is rewritten
+//! and disappears at the end, elsewhere in one plain line. All of it goes to standard error.
 
 use std::time::Duration;
 
@@ -11,13 +10,13 @@ use tokio::time::sleep;
 use super::Terminal;
 use crate::cluster::fetch::list::Progress;
 
-/// The moment in which no one needs to be told anything.
+/// How long nothing is shown.
 const MOMENT: Duration = Duration::from_secs(1);
 
 /// The time between two states of the line.
 const BETWEEN: Duration = Duration::from_millis(200);
 
-/// Waits for something, and shows how far it is.
+/// Waits for something, and shows its progress.
 pub(super) async fn shown<T>(
     work: impl Future<Output = T>,
     line: impl Fn() -> String,
@@ -53,7 +52,7 @@ pub(super) async fn shown<T>(
     }
 }
 
-/// How far a list is.
+/// The progress of a list.
 pub(super) fn reading(progress: &Progress) -> String {
     match progress.hpas() {
         None => "listing the HPAs".to_owned(),

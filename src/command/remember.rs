@@ -1,5 +1,5 @@
-//! What the command line says about the controller's memory, in place of what the input states; and
-//! the watching that tells more of it.
+//! The controller's history as the command line states it, instead of the input; and `--observe`, which learns
+//! more of it.
 
 use std::time::Duration;
 
@@ -26,10 +26,10 @@ use crate::snapshot::memory::{Memory, Recommendation};
 use crate::snapshot::note::{Note, Unlearnt};
 use crate::whatif::overrides::Assumptions;
 
-/// More often than a controller passes, whatever its sync period may be.
+/// More often than a controller runs a pass, whatever its sync period.
 const EVERY: Duration = Duration::from_secs(5);
 
-/// Puts what is typed about the memory into an input.
+/// Puts the history from the command line into an input.
 pub(super) fn remember(args: &MemoryArgs, input: &mut Input) -> Result<(), Error> {
     match args.history.as_deref() {
         None => {}
@@ -63,7 +63,7 @@ pub(super) fn remember(args: &MemoryArgs, input: &mut Input) -> Result<(), Error
     Ok(())
 }
 
-/// Watches an HPA for as long as is asked for, and tells so; with the states that it had.
+/// Watches an HPA for the requested time, shows the progress, and returns its states.
 pub(super) async fn watch(
     args: &MemoryArgs,
     session: &Session,
@@ -88,7 +88,7 @@ pub(super) async fn watch(
     shown(observe(session, namespace, name, time, EVERY), line, terminal).await
 }
 
-/// What costs requests of its own, and is asked only where the answer depends on it.
+/// Questions that cost additional requests, and are asked only if the answer depends on them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Question {
     /// The earlier states of the HPA and of its target.

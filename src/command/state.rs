@@ -32,15 +32,15 @@ pub(super) fn pass(
     Ok(Pass::run(input))
 }
 
-/// A pass over what a cluster answers.
+/// A pass over the answers of a cluster.
 pub(super) struct Live {
     pub(super) pass: Pass,
     /// Where the scale was read.
     pub(super) scale_at: Option<ScaleAt>,
 }
 
-/// Asks a cluster for everything about one HPA: which one is meant, then what every pass needs, then,
-/// pass after pass, what the answer turns out to depend on.
+/// Asks a cluster for everything about one HPA: first which one it is, then what every pass needs, and then,
+/// pass after pass, whatever the answer turns out to depend on.
 pub(super) async fn ask(
     session: &Session,
     memory: &MemoryArgs,
@@ -74,7 +74,7 @@ pub(super) async fn current(session: &Session, options: &Options) -> Result<Inpu
     observed::input(observed, options)
 }
 
-/// Why there is no answer, where what decides is not known here.
+/// Why there is no answer, if what decides is unknown here.
 pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
     let Outcome { unread, .. } = &pass.decision.outcome;
     let hpa = &pass.input.snapshot.hpa;

@@ -1,5 +1,5 @@
-//! Plays the combinations of a search on all cores, and shows how far it is. A signal ends it with what
-//! there is by then.
+//! Plays the combinations of a search on all cores, and shows the progress. A signal ends it with the results
+//! so far.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};

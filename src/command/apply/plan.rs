@@ -1,4 +1,4 @@
-//! The plan of an application: the pass on fresh data, and what stands against writing its result.
+//! The plan of a write: the pass on fresh data, and the reasons against writing its result.
 
 use crate::apply::gate::{GateInput, Going, Leader};
 use crate::apply::next::next;
@@ -15,7 +15,7 @@ use crate::report::basis::BasisView;
 use crate::snapshot::basis::Basis;
 use crate::snapshot::input::{Input, Options};
 
-/// A pass with what may be made of it.
+/// A pass, and whether its result may be written.
 pub(super) struct Plan {
     pub(super) pass: Pass,
     pub(super) applied: Applied,
@@ -24,7 +24,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Reads everything and decides, but writes nothing. What is still to be written is
+    /// Reads everything and decides, but writes nothing. A result that may be written is
     /// [`ApplyOutcome::Planned`].
     pub(super) async fn make(
         session: &Session,
@@ -80,7 +80,7 @@ impl Plan {
     }
 }
 
-/// Makes sure that a write can name what it is to meet.
+/// Makes sure that a write can state its preconditions.
 fn writable(input: &Input, at: Option<&ScaleAt>) -> Result<(), Error> {
     let Some(at) = at else {
         let error = Error::failed("the scale was not read, so it is not written");
@@ -99,7 +99,7 @@ fn writable(input: &Input, at: Option<&ScaleAt>) -> Result<(), Error> {
     }
 }
 
-/// Whether the target is to go; its scale does not say.
+/// Whether the target is being deleted, which its scale does not say.
 async fn going(session: &Session, at: &ScaleAt) -> Result<Going, Error> {
     match target(session, at).await {
         Ok(target) => Ok(target.deleted().map_or(Going::No, Going::Since)),

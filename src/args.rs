@@ -217,7 +217,7 @@ pub struct Explain {
 
     /// Explain a past pass from the history in a Prometheus: its time (2026-11-21T06:00:00Z), or how long
     /// before now (90m)
-    #[arg(long, value_name = "TIME", value_parser = Moment::read, requires = "prometheus")]
+    #[arg(long, value_name = "TIME", value_parser = Moment::read, allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["all_namespaces", "selector", "now"])]
     #[arg(conflicts_with_all = ["history", "recommendations", "observe"])]
     pub at: Option<Moment>,

@@ -19,25 +19,45 @@ pub struct PrometheusArgs {
     /// PromQL with the total of a metric (for explain and a metric of Pods: by pod), which replaces the
     /// default query or is needed where there is none, such as 'queue_depth=sum(rabbitmq_queue_messages)';
     /// for predict, METRIC may also be replicas or ready; repeatable
-    #[arg(long = "query", value_name = "METRIC=PROMQL", requires = "prometheus")]
+    #[arg(long = "query", value_name = "METRIC=PROMQL")]
     pub queries: Vec<String>,
 
     /// Select only series with matching labels, such as 'cluster="eu"', in a store for several clusters
-    #[arg(long = "prometheus-match", value_name = "MATCHER", requires = "prometheus")]
+    #[arg(long = "prometheus-match", value_name = "MATCHER")]
     pub matcher: Option<String>,
 
     /// Send a header with the content of a file, such as Authorization=@token or X-Scope-OrgID=@tenant; a
     /// token alone is sent as `Bearer TOKEN`; only to an address; repeatable
-    #[arg(long = "prometheus-header", value_name = "NAME=@FILE", requires = "prometheus")]
+    #[arg(long = "prometheus-header", value_name = "NAME=@FILE")]
     pub headers: Vec<String>,
 
     /// Path to a file with the certificate authorities to trust for the address of Prometheus (default: the
     /// system's)
-    #[arg(long = "prometheus-ca", value_name = "FILE", requires = "prometheus")]
+    #[arg(long = "prometheus-ca", value_name = "FILE")]
     pub authority: Option<String>,
 }
 
 impl PrometheusArgs {
+    /// Makes sure that there is a server if a flag about it is typed, or one of `more`.
+    ///
+    /// # Errors
+    ///
+    /// There is none.
+    pub fn check(&self, more: &[(&'static str, bool)]) -> Result<(), Error> {
+        let own = [
+            ("--query", !self.queries.is_empty()),
+            ("--prometheus-match", self.matcher.is_some()),
+            ("--prometheus-header", !self.headers.is_empty()),
+            ("--prometheus-ca", self.authority.is_some()),
+        ];
+        let mut typed = more.iter().chain(&own).filter(|(_, is_typed)| *is_typed);
+        match typed.next().filter(|_| self.prometheus.is_none()) {
+            Some((flag, _)) => Err(Error::usage(format!("{flag} requires --prometheus"))
+                .hint("--prometheus names the server: an address, or NAMESPACE/SERVICE:PORT")),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the matcher that was typed; empty for none.
     ///
     /// # Errors
@@ -76,19 +96,45 @@ impl PrometheusArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Load from Prometheus")]
 pub struct RecordedArgs {
-    /// When the load begins: a time (2026-11-14T06:00:00Z), or how long before its end (7d, 36h, 90m)
-    #[arg(long, value_name = "TIME", value_parser = Moment::read, default_value = "7d")]
-    #[arg(requires = "prometheus")]
-    pub since: Moment,
+    /// When the load begins: a time (2026-11-14T06:00:00Z), or how long before its end (36h, 90m); default 7d
+    #[arg(long, value_name = "TIME", value_parser = Moment::read, allow_hyphen_values = true)]
+    pub since: Option<Moment>,
 
     /// When the load ends: a time, or how long before now (default: now; with -f, the time of the state)
-    #[arg(long, value_name = "TIME", value_parser = Moment::read, requires = "prometheus")]
+    #[arg(long, value_name = "TIME", value_parser = Moment::read, allow_hyphen_values = true)]
     pub until: Option<Moment>,
 
-    /// Time between two samples, at least as long as between two scrapes
-    #[arg(long, value_name = "DURATION", value_parser = step, default_value = "30s")]
-    #[arg(requires = "prometheus")]
-    pub step: SignedDuration,
+    /// Time between two samples, at least as long as between two scrapes; default 30s
+    #[arg(long, value_name = "DURATION", value_parser = step, allow_hyphen_values = true)]
+    pub step: Option<SignedDuration>,
+}
+
+impl RecordedArgs {
+    /// Returns the flags, and whether each is typed.
+    pub fn typed(&self) -> [(&'static str, bool); 3] {
+        [
+            ("--since", self.since.is_some()),
+            ("--until", self.until.is_some()),
+            ("--step", self.step.is_some()),
+        ]
+    }
+
+    /// Returns the first and the last time of the load of a state read at a time, and the time between two
+    /// samples.
+    ///
+    /// # Errors
+    ///
+    /// There can be no samples of such a time.
+    pub fn span(
+        &self,
+        now: Timestamp,
+    ) -> Result<(Timestamp, Timestamp, SignedDuration), Error> {
+        const WEEK: Moment = Moment::Before(SignedDuration::from_hours(7 * 24));
+        const STEP: SignedDuration = SignedDuration::from_secs(30);
+        let until = self.until.map_or(Ok(now), |until| until.before(now))?;
+        let since = self.since.unwrap_or(WEEK).before(until)?;
+        Ok((since, until, self.step.unwrap_or(STEP)))
+    }
 }
 
 /// A time, or how long it is before another.
@@ -111,18 +157,34 @@ impl Moment {
             return Ok(Self::At(time));
         }
         parse_duration(text).map(Self::Before).map_err(|_| {
-            "neither a time with its zone, such as 2026-11-14T06:00:00Z, nor a duration such as 7d \
-             or 36h"
-                .to_owned()
+            // As others write it: -1h, now-1h, "1h ago".
+            let bare = text.strip_prefix("now").unwrap_or(text).trim_start().trim_start_matches('-');
+            let bare = bare.strip_suffix("ago").unwrap_or(bare).trim();
+            match parse_duration(bare) {
+                Ok(_) => format!("how long before is typed without a sign, as {bare}"),
+                Err(_) => "neither a time with its zone, such as 2026-11-14T06:00:00Z, nor how long \
+                           before, such as 90m or 7d"
+                    .to_owned(),
+            }
         })
     }
 
     /// The time, where it may be one before another.
-    pub fn before(self, time: Timestamp) -> Timestamp {
-        match self {
+    ///
+    /// # Errors
+    ///
+    /// It is before 1970, when the times of samples begin.
+    pub fn before(self, time: Timestamp) -> Result<Timestamp, Error> {
+        let own = match self {
             Self::At(own) => own,
             Self::Before(duration) => time.checked_sub(duration).unwrap_or(Timestamp::MIN),
+        };
+        if own < Timestamp::UNIX_EPOCH {
+            let year = own.strftime("%Y");
+            return Err(Error::usage(format!("there are no samples of the year {year}"))
+                .hint("state a time such as 2026-11-14T06:00:00Z, or how long before, such as 7d"));
         }
+        Ok(own)
     }
 }
 
@@ -246,12 +308,30 @@ mod tests {
             ("7w", None),
             ("yesterday", None),
             ("1000000000000000d", None),
+            ("99999d", None),
+            ("1969-12-31T23:59:59Z", None),
         ] {
-            let got = Moment::read(text).ok().map(|moment| moment.before(now).to_string());
+            let got = Moment::read(text).ok().and_then(|moment| moment.before(now).ok());
+            let got = got.map(|time| time.to_string());
             assert_eq!(got.as_deref(), want, "{text}");
         }
         assert_eq!(step("30"), Ok(SignedDuration::from_secs(30)));
         assert!(step("0s").is_err() && step("1.5s").is_err() && step("soon").is_err());
+    }
+
+    #[test]
+    fn a_past_time_that_is_written_otherwise_is_told_how_to_type_it() {
+        for (text, want) in [
+            ("-1h", "without a sign, as 1h"),
+            ("now-1h", "without a sign, as 1h"),
+            ("now - 90m", "without a sign, as 90m"),
+            ("2d ago", "without a sign, as 2d"),
+            ("now", "how long before, such as 90m"),
+            ("2026-11-20 12:00", "with its zone"),
+        ] {
+            let why = Moment::read(text).unwrap_err();
+            assert!(why.contains(want), "{text}: {why}");
+        }
     }
 
     #[test]

@@ -42,7 +42,8 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
             return Err(Error::usage("name cannot be provided when a selector is specified"));
         }
     }
-    let query = Query::read(&args.prometheus, &request.connection)?;
+    let typed = [("--at", args.at.is_some())];
+    let query = Query::read(&args.prometheus, &typed, &request.connection)?;
     let past = match (args.at, &query) {
         (Some(at), Some(query)) => Some((at, query)),
         (None, Some(_)) => {

@@ -39,11 +39,14 @@ pub(super) struct Query<'a> {
 }
 
 impl<'a> Query<'a> {
-    /// Reads the flags, and the files that they name; none without `--prometheus`.
+    /// Reads the flags, and the files that they name; none without `--prometheus`. `more` are other flags that
+    /// require it, and whether each is typed.
     pub(super) fn read(
         args: &'a PrometheusArgs,
+        more: &[(&'static str, bool)],
         flags: &'a ConnectionFlags,
     ) -> Result<Option<Self>, Error> {
+        args.check(more)?;
         let Some(server) = &args.prometheus else { return Ok(None) };
         let server = PrometheusServer::read(server)?;
         let headers: Vec<_> =
@@ -127,8 +130,8 @@ async fn ask(
     terminal: &Terminal,
 ) -> Result<Load, Error> {
     let snapshot = &input.snapshot;
-    let until = args.until.map_or(snapshot.now, |until| until.before(snapshot.now));
-    let grid = Grid::new(args.since.before(until), until, args.step)?;
+    let (since, until, step) = args.span(snapshot.now)?;
+    let grid = Grid::new(since, until, step)?;
     let metrics = metrics(snapshot, also);
     let stated = stated(&typed.queries, input, &metrics)?;
     let matching = typed.matching()?;

@@ -33,7 +33,7 @@ pub(super) async fn past(
     terminal: &Terminal,
 ) -> Result<(Input, Vec<String>), Error> {
     let now = input.snapshot.now;
-    let at = at.before(now);
+    let at = at.before(now)?;
     if at > now {
         return Err(Error::usage(format!("--at {at} is later than {now}, when the HPA was read"))
             .hint("without --at, the next pass is explained"));

@@ -103,7 +103,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             check_written("--report junit=", file, "hpa.xml", others)?;
         }
     }
-    let query = Query::read(prometheus, &request.connection)?;
+    let query = Query::read(prometheus, &recorded.typed(), &request.connection)?;
     let mut timeline = match plays {
         true => Some(timeline_options(&args.timeline, load.as_ref())?),
         false => None,

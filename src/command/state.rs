@@ -82,8 +82,13 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
     let message = format!("no answer: {lacking}");
     let missing = |unread: &UnreadMetric| matches!(unread.why, Unread::Missing { .. });
     Some(match unread.iter().any(missing) {
-        true if pass.input.evidence.past.is_some() => Error::usage(message)
-            .hint("--query METRIC=PROMQL gives the values of a metric in the history"),
+        true if pass.input.evidence.past.is_some() => {
+            let is_usage = unread.iter().any(|own| hpa.spec.metrics[own.index].is_resource());
+            Error::usage(message).hint(match is_usage {
+                true => "Prometheus must scrape cAdvisor, see docs/prometheus.md",
+                false => "--query METRIC=PROMQL gives the values of a metric in the history",
+            })
+        }
         true => Error::usage(message).hint(save_command(hpa)),
         false => Error::failed(message),
     })

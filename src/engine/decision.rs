@@ -161,7 +161,8 @@ impl Outcome {
                 }
                 Unread::Missing { documents } => {
                     format!(
-                        "the input has no {} for {}",
+                        "the {} has no {} for {}",
+                        documents.container(),
                         documents.kind(),
                         labels(&|other| other == why)
                     )

@@ -2,6 +2,7 @@
 //! recommended. What lies between two samples is open, so each pass is run over the samples around its time in
 //! every direction, which gives bounds. Nothing upstream corresponds to it.
 
+mod lacks;
 mod moment;
 
 use jiff::{SignedDuration, Timestamp};
@@ -18,12 +19,11 @@ use crate::snapshot::hpa::{HpaSpec, HpaStatus, MetricTarget};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::{LoadNote, LoadQuery};
 use crate::snapshot::note::Note;
-use crate::snapshot::past::{
-    Bounds, Past, PastField, PastPart, PastPass, PastRescale, RecordedReplicas,
-};
+use crate::snapshot::past::{Bounds, Past, PastField, PastPass, PastRescale, RecordedReplicas};
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::written::Written;
 use crate::snapshot::{ScaleError, Snapshot};
+use lacks::{check_created, check_pods, lacks};
 use moment::{Moments, Samples, View};
 
 /// Where a history is from.
@@ -59,19 +59,12 @@ pub fn rewind(
 ) -> Result<Input, Error> {
     let read = input.snapshot.now;
     let target = input.snapshot.hpa.reference();
-    let moments = Moments::new(&input, history)?;
+    let lacks = lacks(history, &input.snapshot.hpa.spec);
+    let moments = Moments::new(&input, history, &lacks)?;
     let Input { snapshot, .. } = &mut input;
     let created = history.created.and_then(|second| Timestamp::from_second(second).ok());
     let created = created.or(snapshot.hpa.written.created);
-    // One that was deleted and created again has a history.
-    let existed = history.max.last(at.as_millisecond()).is_some();
-    if let Some(created) = created.filter(|created| !existed && at < *created) {
-        return Err(Error::usage(format!(
-            "--at: {} was created at {created}, after {at}",
-            snapshot.hpa.key()
-        ))
-        .hint("state a later time"));
-    }
+    check_created(history, snapshot, created, at)?;
     let changed = restore(&mut snapshot.hpa.spec, history, at);
     snapshot.now = at;
     let base = snapshot.clone();
@@ -79,16 +72,7 @@ pub fn rewind(
         Error::failed(format!("Prometheus has no samples of {target} and its pods at {at}"))
             .hint("they need kube-state-metrics; -v 1 prints the queries, see docs/prometheus.md")
     })?;
-    let replicas = likely.scale.as_ref().map_or(0, |scale| scale.status_replicas);
-    if replicas > 0 && likely.pods.is_empty() {
-        return Err(Error::failed(format!(
-            "Prometheus has none of the pods of {target} at {at}, which had {replicas} replicas"
-        ))
-        .hint(
-            "they are found by kube_pod_owner of kube-state-metrics; -v 1 prints the queries, see \
-             docs/prometheus.md",
-        ));
-    }
+    check_pods(&likely, &lacks)?;
     let played = moments.played(&base, at);
     let (passes, rescales) = before(&moments, &base, history, at, created);
     let next = history.replicas.next(at.as_millisecond() + SECOND);
@@ -102,7 +86,7 @@ pub fn rewind(
         warnings: origin.warnings,
         read,
         scrape: history.scrape.map(|millis| (millis + SECOND / 2) / SECOND),
-        lacks: lacks(history),
+        lacks: lacks.clone(),
         changed,
         replicas: moments.replicas(at),
         proposal: played.map(|(bounds, _)| bounds),
@@ -194,24 +178,6 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> Vec<PastFiel
     changed
 }
 
-/// Returns what a history has nothing of.
-fn lacks(history: &History) -> Vec<PastPart> {
-    let has = |of: &dyn Fn(&crate::prometheus::history::PodHistory) -> bool| {
-        history.pods.values().any(of)
-    };
-    let parts = [
-        (PastPart::Replicas, !history.replicas.is_empty() || !history.desired.is_empty()),
-        (PastPart::Limits, !history.min.is_empty() && !history.max.is_empty()),
-        (PastPart::Targets, !history.targets.is_empty()),
-        (PastPart::Phases, has(&|pod| !pod.phases.is_empty())),
-        (PastPart::Readiness, has(&|pod| !pod.ready.is_empty() || !pod.ready_time.is_empty())),
-        (PastPart::StartTimes, has(&|pod| pod.started.is_some())),
-        (PastPart::ReadyTimes, has(&|pod| !pod.ready_time.is_empty())),
-        (PastPart::Requests, has(&|pod| pod.containers.values().any(|it| !it.requests.is_empty()))),
-    ];
-    parts.into_iter().filter(|(_, has)| !has).map(|(part, _)| part).collect()
-}
-
 /// Runs the passes before one, whose history may matter to it.
 fn before(
     moments: &Moments<'_>,
@@ -292,3 +258,6 @@ fn no_selector(target: &str, e: &ScaleError) -> Error {
     let (ScaleError::Mapping(why) | ScaleError::Get(why) | ScaleError::Missing(why)) = e;
     Error::failed(format!("--at: the scale of {target} cannot be read: {why}"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::lacks::usage_of;
 use super::{SECOND, asked, no_selector};
 use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::apimachinery::selector::{Labels, Selector};
@@ -12,7 +13,7 @@ use crate::prometheus::load::milli;
 use crate::snapshot::hpa::{MetricSource, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::metric::{ContainerUsage, PodMetrics};
-use crate::snapshot::past::Bounds;
+use crate::snapshot::past::{Bounds, PastPart};
 use crate::snapshot::pod::{
     ConditionStatus, Container, Phase, Pod, ReadyCondition, Requests, ResourceName, ZERO_TIME,
     resource_name,
@@ -77,11 +78,16 @@ pub(super) struct Moments<'h> {
     labels: Labels,
     /// A pod as it is now, for what the history lacks.
     model: Option<Pod>,
+    lacks: &'h [PastPart],
 }
 
 impl<'h> Moments<'h> {
     /// Finds what later states have that the history lacks.
-    pub(super) fn new(input: &Input, history: &'h History) -> Result<Self, Error> {
+    pub(super) fn new(
+        input: &Input,
+        history: &'h History,
+        lacks: &'h [PastPart],
+    ) -> Result<Self, Error> {
         let Input { snapshot, surroundings, .. } = input;
         let hpa = &snapshot.hpa;
         let scale = snapshot.scale.as_ref().map_err(|e| no_selector(&hpa.reference(), e))?;
@@ -99,7 +105,16 @@ impl<'h> Moments<'h> {
             ))
         })?;
         let counts = if history.replicas.is_empty() { &history.desired } else { &history.replicas };
-        Ok(Self { history, counts, labels, model })
+        Ok(Self { history, counts, labels, model, lacks })
+    }
+
+    fn lacks(&self, part: PastPart) -> bool {
+        self.lacks.contains(&part)
+    }
+
+    /// Whether the usage of a resource was recorded.
+    fn has_usage(&self, resource: &str) -> bool {
+        usage_of(resource).is_some_and(|part| !self.lacks(part))
     }
 
     /// The samples of the replicas that the target was asked for.
@@ -204,7 +219,8 @@ impl<'h> Moments<'h> {
             snapshot.scale = Ok(Scale { spec_replicas, status_replicas, selector });
         }
         let wanted = base.hpa.spec.metrics.iter().filter(|spec| spec.is_resource());
-        let mut wanted: Vec<&str> = wanted.map(MetricSpec::name).collect();
+        let wanted = wanted.map(MetricSpec::name).filter(|name| self.has_usage(name));
+        let mut wanted: Vec<&str> = wanted.collect();
         wanted.sort_unstable();
         wanted.dedup();
         snapshot.pods.clear();
@@ -263,9 +279,8 @@ impl<'h> Moments<'h> {
         let created = own.created.and_then(second);
         let started = match own.started {
             Some(started) => (started * SECOND <= millis).then(|| second(started)).flatten(),
-            // Nothing of any pod is recorded, or this one was not started.
-            None if self.history.pods.values().any(|pod| pod.started.is_some()) => None,
-            None => created,
+            None if self.lacks(PastPart::StartTimes) => created,
+            None => None,
         };
         let is_deleted = match (own.deleted.last(millis), own.deleted.next(millis)) {
             (Some(_), _) => true,
@@ -309,10 +324,7 @@ impl<'h> Moments<'h> {
     }
 
     fn requests(&self, name: &str, own: &ContainerHistory, millis: i64) -> Requests {
-        let is_recorded = |pod: &PodHistory| {
-            pod.containers.values().any(|container| !container.requests.is_empty())
-        };
-        if !self.history.pods.values().any(is_recorded) {
+        if self.lacks(PastPart::Requests) {
             let model = self.model.iter().flat_map(|pod| pod.running(true));
             let model = model.filter(|it| &*it.name == name).map(|it| it.requests.clone()).next();
             return model.unwrap_or_default();
@@ -333,25 +345,12 @@ impl<'h> Moments<'h> {
         millis: i64,
         view: View,
     ) -> MetricAnswer {
-        let missing = |documents| MetricAnswer::Unread(Unread::Missing { documents });
-        let documents = match spec.source() {
-            MetricSource::Resource(_) | MetricSource::ContainerResource(_) => {
-                // Without any usage, it is the history that lacks it, and not the controller.
-                let all = self.history.pods.values().flat_map(|pod| pod.containers.values());
-                let mut usage = all.map(|container| match spec.name() {
-                    "cpu" => !container.cpu.is_empty(),
-                    "memory" => !container.memory.is_empty(),
-                    _ => false,
-                });
-                return match usage.any(|has| has) {
-                    true => MetricAnswer::PodMetrics,
-                    false => missing(Documents::PodMetrics),
-                };
-            }
-            MetricSource::External(_) => Documents::ExternalMetricValueList,
-            _ => Documents::MetricValueList,
-        };
-        let Some(series) = self.history.metrics.get(&place) else { return missing(documents) };
+        // The controller may have read what the history lacks.
+        let missing = MetricAnswer::Unread(Unread::Missing { documents: Documents::Samples });
+        if spec.is_resource() {
+            return if self.has_usage(spec.name()) { MetricAnswer::PodMetrics } else { missing };
+        }
+        let Some(series) = self.history.metrics.get(&place) else { return missing };
         let value = |samples: &Samples| {
             let value = gauge(samples, millis, AGE, view)?.value;
             milli(value).ok()
@@ -359,7 +358,7 @@ impl<'h> Moments<'h> {
         let values = series.iter().filter_map(|own| Some((&own.pod, value(&own.samples)?)));
         let values: Vec<(&Option<Box<str>>, i64)> = values.collect();
         if values.is_empty() {
-            return missing(documents);
+            return missing;
         }
         match spec.source() {
             MetricSource::External(_) => {

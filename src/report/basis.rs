@@ -1,6 +1,6 @@
 //! Words what an answer is based on.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use serde::Serialize;
 
 use super::notes::manager;
@@ -13,7 +13,7 @@ use crate::snapshot::basis::{Basis, ClockSource, SettingSource};
 use crate::snapshot::control_plane::{MANAGER_LABEL, ManagerFact, Unshown};
 use crate::snapshot::evidence::{LEASE_NAMESPACE, SCALED};
 use crate::snapshot::memory::ScaleEvent;
-use crate::snapshot::past::{Past, PastField, PastPart, RecordedReplicas};
+use crate::snapshot::past::{Past, PastField, PastPart};
 use crate::snapshot::right::Cause;
 
 /// One item that the answer is based on.
@@ -138,6 +138,8 @@ pub(super) fn of_past(past: &Past) -> Vec<BasisView> {
             "not recorded",
         ),
         (PastPart::Requests, "requests", "those of the template", &read),
+        (PastPart::Cpu, "usage of cpu", "unknown", "not recorded"),
+        (PastPart::Memory, "usage of memory", "unknown", "not recorded"),
     ] {
         if lacks(part) {
             add(item, value, source);
@@ -147,22 +149,12 @@ pub(super) fn of_past(past: &Past) -> Vec<BasisView> {
 }
 
 /// Words what is to be known of a past pass.
-pub(super) fn notes_of_past(past: &Past, now: Timestamp) -> Vec<String> {
-    let Past { warnings, changed, recorded, lacks, .. } = past;
-    let mut notes = Vec::new();
-    if let Some(RecordedReplicas { replicas, time }) = recorded {
-        let after = SignedDuration::from_secs(time.duration_since(now).as_secs());
-        let after = duration(after);
-        notes.push(format!(
-            "recorded: {} at {}, {after} after this pass",
-            words::count(usize::try_from(*replicas).unwrap_or_default(), "replica"),
-            SecondsTime(*time)
-        ));
-    }
+pub(super) fn notes_of_past(past: &Past) -> Vec<String> {
+    let Past { warnings, changed, lacks, .. } = past;
     let changed = changed.iter().map(|PastField { field, then, now }| {
         format!("{field} of the HPA was {then}, and is {now} since")
     });
-    notes.extend(changed);
+    let mut notes: Vec<String> = changed.collect();
     if !lacks.is_empty() {
         notes
             .push("the history lacks parts of this pass: -o wide shows what is assumed".to_owned());

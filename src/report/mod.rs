@@ -21,6 +21,7 @@ pub mod timeline;
 mod totals;
 mod words;
 
+use jiff::Timestamp;
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
 
@@ -39,6 +40,7 @@ use crate::saved::objects::OWN_API_VERSION;
 use crate::snapshot::clock::ClockDoubt;
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::input::Input;
+use crate::snapshot::past::RecordedReplicas;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
 
@@ -57,6 +59,9 @@ pub struct Explanation<'a> {
     certainty: Certainty,
     /// The replicas after the pass, over everything that is unknown.
     pub range: Option<Range>,
+    /// What was recorded after a past pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record: Option<RecordView>,
     /// The counts that follow, if the metrics keep asking for the same.
     upcoming: &'a [Upcoming],
     /// Why the samples may belong to another time than the pass.
@@ -72,6 +77,16 @@ pub struct Explanation<'a> {
     notes: Vec<String>,
     #[serde(skip)]
     pass: &'a Pass,
+}
+
+/// The replicas that were recorded after a past pass.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RecordView {
+    replicas: i32,
+    time: Timestamp,
+    /// Whether the pass may have left as many; `None` if it has no range.
+    in_range: Option<bool>,
 }
 
 /// Whether what is unknown could change the answer.
@@ -134,6 +149,11 @@ impl<'a> Explanation<'a> {
             proposal: decision.proposal,
             certainty,
             range,
+            record: past.as_ref().and_then(|past| past.recorded).map(|recorded| {
+                let RecordedReplicas { replicas, time } = recorded;
+                let in_range = range.map(|range| (range.min..=range.max).contains(&replicas));
+                RecordView { replicas, time, in_range }
+            }),
             upcoming: &outlook.upcoming,
             clock_doubt: input.clock_doubt,
             comparison: Comparison::new(pass),
@@ -156,7 +176,7 @@ impl<'a> Explanation<'a> {
                 basis.iter().map(BasisView::from).chain(of_past).chain(grounds).collect()
             },
             notes: {
-                let of_past = past.iter().flat_map(|past| basis::notes_of_past(past, snapshot.now));
+                let of_past = past.iter().flat_map(basis::notes_of_past);
                 let others = notes.iter().chain(newer).map(|note| notes::text(note, hpa));
                 of_past.chain(others).collect()
             },

@@ -217,9 +217,13 @@ impl Words<'_> {
         let brief = Section::new("", Detail::Always, [Part::Pairs(important), brief]);
         let brief = if self.wide { None } else { brief.unless_empty() };
         let Pass { input, newer, .. } = self.explanation.pass;
-        let notes = input.notes.iter().chain(newer).zip(&self.explanation.notes);
-        let notes = notes.filter(|(note, _)| !self.is_found(note)).map(|(_, text)| text.clone());
-        let notes = Part::Text(notes.collect());
+        let notes: Vec<&Note> = input.notes.iter().chain(newer).collect();
+        // Those on a past pass come first, and no finding says the same.
+        let of_past = self.explanation.notes.len().saturating_sub(notes.len());
+        let (of_past, texts) = self.explanation.notes.split_at(of_past);
+        let others = notes.into_iter().zip(texts).filter(|(note, _)| !self.is_found(note));
+        let notes = of_past.iter().chain(others.map(|(_, text)| text));
+        let notes = Part::Text(notes.cloned().collect());
         let notes = Section::new("NOTES", Detail::Always, [notes]);
         [assumed.unless_empty(), brief, notes.unless_empty()].into_iter().flatten()
     }

@@ -38,13 +38,7 @@ impl Input {
 
     /// Adds the notes about its snapshot.
     pub(crate) fn remark(&mut self) {
-        // No command prints what a history lacks.
-        let is_useful = |note: &Note| {
-            !matches!(note, Note::NoDocuments { .. } | Note::SaveCommand)
-                || self.evidence.past.is_none()
-        };
-        let notes: Vec<Note> = on(&self.snapshot).into_iter().filter(is_useful).collect();
-        self.notes.extend(notes);
+        self.notes.extend(on(&self.snapshot));
     }
 }
 
@@ -133,6 +127,8 @@ fn missing(snapshot: &Snapshot) -> Vec<Note> {
     let unread = spec.metrics.iter().zip(&snapshot.metrics);
     let lacking: BTreeSet<(Documents, Option<String>)> = unread
         .filter_map(|(spec, answer)| match answer {
+            // No command prints what a history lacks.
+            MetricAnswer::Unread(Unread::Missing { documents: Documents::Samples }) => None,
             MetricAnswer::Unread(Unread::Missing { documents }) => {
                 Some((*documents, path(*documents, namespace, spec)))
             }
@@ -150,7 +146,7 @@ fn path(documents: Documents, namespace: &str, spec: &MetricSpec) -> Option<Stri
     let path = |api: &str, rest: String| Some(format!("/apis/{api}/namespaces/{namespace}/{rest}"));
     let name = spec.name();
     match documents {
-        Documents::Scale | Documents::Pod => None,
+        Documents::Scale | Documents::Pod | Documents::Samples => None,
         Documents::PodMetrics => path("metrics.k8s.io/v1beta1", "pods".to_owned()),
         Documents::MetricValueList => {
             let of = match spec.described_object() {

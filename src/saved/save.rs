@@ -327,7 +327,11 @@ fn failure(answer: &MetricAnswer) -> Option<Failure<'_>> {
         MetricAnswer::Failed(message) => Some((message, false, None)),
         MetricAnswer::Unread(Unread::Refused { message }) => Some((message, true, None)),
         MetricAnswer::Unread(Unread::Missing { documents }) => {
-            Some(("not in the input", false, Some(*documents)))
+            let message = match documents {
+                Documents::Samples => "not in the history",
+                _ => "not in the input",
+            };
+            Some((message, false, Some(*documents)))
         }
         _ => None,
     }

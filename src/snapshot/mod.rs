@@ -190,7 +190,7 @@ pub enum Unread {
         /// The server's text.
         message: String,
     },
-    /// The input has no documents of this kind.
+    /// The input has no documents of this kind, or the history no samples.
     Missing {
         /// What it lacks.
         documents: Documents,
@@ -210,6 +210,8 @@ pub enum Documents {
     MetricValueList,
     /// An answer of the external metrics API.
     ExternalMetricValueList,
+    /// Samples in the history of a past pass, from which such an answer follows.
+    Samples,
 }
 
 impl Documents {
@@ -221,6 +223,15 @@ impl Documents {
             Self::PodMetrics => "PodMetrics",
             Self::MetricValueList => "MetricValueList",
             Self::ExternalMetricValueList => "ExternalMetricValueList",
+            Self::Samples => "samples",
+        }
+    }
+
+    /// Returns what should contain them.
+    pub fn container(self) -> &'static str {
+        match self {
+            Self::Samples => "history",
+            _ => "input",
         }
     }
 }

@@ -135,4 +135,8 @@ pub enum PastPart {
     ReadyTimes,
     /// The requests of the containers.
     Requests,
+    /// The CPU usage of the containers.
+    Cpu,
+    /// The memory usage of the containers.
+    Memory,
 }

@@ -13,7 +13,7 @@ use crate::engine::decision::{Decision, MetricResult, MetricStep, Proposal, Step
 use crate::memory::Remembered;
 use crate::pass::Pass;
 use crate::snapshot::hpa::MetricSpec;
-use crate::snapshot::{Snapshot, Unread};
+use crate::snapshot::{Documents, Snapshot, Unread};
 use search::{Probe, Search};
 
 /// What the values of one metric would change.
@@ -361,6 +361,9 @@ fn proposal_of(decision: &Decision, index: usize) -> Result<&Proposal, &str> {
         Some(MetricResult::Proposal(proposal)) => Ok(proposal),
         Some(MetricResult::Error(error)) => Err(&error.error),
         Some(MetricResult::Unread(Unread::Refused { message })) => Err(message),
+        Some(MetricResult::Unread(Unread::Missing { documents: Documents::Samples })) => {
+            Err("the history lacks it")
+        }
         Some(MetricResult::Unread(Unread::Missing { .. })) => Err("the input lacks it"),
         None => Err("the pass ignores it"),
     }

@@ -50,7 +50,9 @@ impl Words<'_> {
                 MetricResult::Error(_) | MetricResult::Unread(_) => {
                     let outcome = match &metric.result {
                         MetricResult::Unread(Unread::Refused { .. }) => "access denied",
-                        MetricResult::Unread(Unread::Missing { .. }) => "not in the input",
+                        MetricResult::Unread(Unread::Missing { documents }) => {
+                            &format!("not in the {}", documents.container())
+                        }
                         _ => "failed",
                     };
                     row.extend([
@@ -112,7 +114,7 @@ impl Words<'_> {
                         format!("access denied: {message}")
                     }
                     MetricResult::Unread(Unread::Missing { documents }) => {
-                        format!("the input has no {} for it", documents.kind())
+                        format!("the {} has no {} for it", documents.container(), documents.kind())
                     }
                 };
                 (self.label(metric), detail)

@@ -7,7 +7,7 @@ use crate::memory::Knowledge;
 use crate::numbers::age;
 use crate::outlook::Range;
 use crate::pass::Origin;
-use crate::report::Certainty;
+use crate::report::{Certainty, RecordView};
 use crate::report::words::{count, distance, duration, list, percent, sentence, time};
 use crate::snapshot::clock::{ClockDoubt, Why};
 use crate::snapshot::memory::Recommendation;
@@ -26,6 +26,8 @@ pub(in crate::report) enum Headline {
     NoPods,
     /// The input has no metrics.
     NoMetrics,
+    /// The history has no samples of a metric.
+    NoSamples,
     /// The metrics may not be read here.
     MayNotRead,
     /// The replicas change.
@@ -47,6 +49,7 @@ impl Headline {
             Self::CannotWrite { from, to } => format!("cannot scale {from} {arrow} {to}"),
             Self::NoPods => "unknown: the input has no pods".to_owned(),
             Self::NoMetrics => "unknown: the input has no metrics".to_owned(),
+            Self::NoSamples => "unknown: the history lacks a metric".to_owned(),
             Self::MayNotRead => "unknown: no access to the metrics".to_owned(),
             Self::Scale { from, to } if to > from => format!("scale up {from} {arrow} {to}"),
             Self::Scale { from, to } => format!("scale down {from} {arrow} {to}"),
@@ -90,6 +93,7 @@ impl Words<'_> {
         {
             why.push(self.open(range));
         }
+        why.extend(self.explanation.record.as_ref().map(|record| self.recorded(record)));
         if let Some((to, error)) = decision.unwritten() {
             why.push(format!("Writing the scale fails: {error}."));
             return (Headline::CannotWrite { from: current, to }, why);
@@ -111,7 +115,7 @@ impl Words<'_> {
         let unknown = self.unknown();
         if self.explanation.pass.is_unanswered() {
             let Range { min, max } = range;
-            let unknown = unknown.join(", ");
+            let unknown = list(&unknown);
             return sentence(&format!("{unknown}: the pass may end anywhere from {min} to {max}."));
         }
         let held = self.steps().iter().find_map(|step| match step {
@@ -146,6 +150,24 @@ impl Words<'_> {
         let unknown = unknown.join(", ");
         let Range { min, max } = range;
         format!("Not certain: {unknown}, and the pass may end anywhere from {min} to {max}.")
+    }
+
+    /// Words what was recorded after a past pass, and whether that contradicts the answer.
+    fn recorded(&self, record: &RecordView) -> String {
+        let RecordView { replicas, time, in_range } = *record;
+        let after = distance(self.now(), time);
+        let range = self.explanation.range.filter(|_| in_range == Some(false));
+        let outside = match range {
+            None => String::new(),
+            Some(Range { min, max }) if min == max => format!(", not {min}"),
+            Some(Range { min, max }) => format!(", outside the range from {min} to {max}"),
+        };
+        let period = self.explanation.pass.input.snapshot.controller.sync_period;
+        let further = match range.filter(|_| time.duration_since(self.now()) > period) {
+            Some(_) => "; later passes may have changed them",
+            None => "",
+        };
+        format!("Recorded {after} later: {}{outside}{further}.", count(replicas, "replica"))
     }
 
     /// Words why the samples may belong to another time than the pass, and what to type.
@@ -201,6 +223,7 @@ impl Words<'_> {
         let first = self.explanation.outcome.unread.first().map(|unread| &unread.why);
         match first {
             Some(Unread::Missing { documents: Documents::Pod }) => Headline::NoPods,
+            Some(Unread::Missing { documents: Documents::Samples }) => Headline::NoSamples,
             Some(Unread::Missing { .. }) => Headline::NoMetrics,
             _ => Headline::MayNotRead,
         }

@@ -284,7 +284,7 @@ impl Objects {
                 }
             }
             // Not a supported document of ours; skipping it would lose what it states.
-            ("kubectl-hpa", _) | ("", "ControllerState") => {
+            ("kubectl-hpa", _) | ("", "ControllerState" | "Load") => {
                 return Err(D::Error::custom(format_args!(
                     "unsupported apiVersion {api_version:?} of {kind}; expected \
                      {OWN_API_VERSION:?}"

@@ -23,6 +23,8 @@ pub struct Course<'p> {
     passes: i64,
     /// The next of the player's settings.
     next_setting: usize,
+    /// The next of its changes to 0 and from it.
+    next_sleep: usize,
     /// The changes under the present load.
     changes: Vec<(i32, i32)>,
     last_change: SignedDuration,
@@ -64,6 +66,7 @@ impl<'p> Course<'p> {
             after_first: SignedDuration::ZERO,
             passes: 0,
             next_setting: 0,
+            next_sleep: 0,
             changes: Vec::new(),
             last_change: SignedDuration::ZERO,
             is_settled: false,
@@ -150,12 +153,13 @@ impl<'p> Course<'p> {
     ///
     /// It comes to more pods than can be played.
     pub fn go_on(&mut self) -> Result<bool, Error> {
-        let Player { settings, places, .. } = self.player;
-        let replicas = self.after();
+        let Player { settings, sleeps, places, .. } = self.player;
+        let mut replicas = self.after();
         let next = self.after_first.saturating_add(self.world.snapshot.controller.sync_period);
         let is_over = self.is_over(next);
         // With a load that stays, nothing comes after a rest.
-        if (is_over || self.next_setting == settings.len())
+        let is_steady = self.next_setting == settings.len() && self.next_sleep == sleeps.len();
+        if (is_over || is_steady)
             && self.before == replicas
             && self.world.is_at_rest(&self.decision, replicas)
         {
@@ -172,7 +176,18 @@ impl<'p> Course<'p> {
             self.world.snapshot.hpa.status = status;
         }
         self.world.scale_to(replicas)?;
-        self.world.advance(after(self.world.snapshot.now, next.saturating_sub(self.after_first)));
+        let now = self.world.snapshot.now;
+        let since = |own: SignedDuration| after(now, own.saturating_sub(self.after_first));
+        while let Some((at, count)) = sleeps.get(self.next_sleep).filter(|own| own.0 <= next) {
+            self.next_sleep += 1;
+            if (replicas == 0) != (*count == 0) {
+                self.world.advance(since(*at));
+                self.world.scale_to(*count)?;
+                replicas = *count;
+                self.changes.clear();
+            }
+        }
+        self.world.advance(since(next));
         while let Some(setting) = settings.get(self.next_setting).filter(|it| it.after <= next) {
             self.world.set(setting, &places[setting.column])?;
             self.next_setting += 1;

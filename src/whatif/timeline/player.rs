@@ -29,6 +29,9 @@ pub struct Player {
     /// The places of each metric of the trace in the spec.
     pub(super) places: Vec<Vec<usize>>,
     pub(super) settings: Vec<Setting>,
+    /// When someone else scales to 0 and from it, with the replicas from then on: the controller does neither
+    /// with a `minReplicas` above 0.
+    pub(super) sleeps: Vec<(SignedDuration, i32)>,
     pub(super) rollout: Option<Rollout>,
 }
 
@@ -76,8 +79,9 @@ impl Player {
         }
         let held = overrides.iter().flat_map(|own| own.pods.iter().cloned()).collect();
         let wait = wait(plan.times, snapshot);
-        let (places, settings) = (Vec::new(), Vec::new());
-        let mut player = Self { plan, trace, span, wait, held, places, settings, rollout: None };
+        let (places, settings, sleeps, rollout) = (Vec::new(), Vec::new(), Vec::new(), None);
+        let mut player =
+            Self { plan, trace, span, wait, held, places, settings, sleeps, rollout };
         if let Some(trace) = player.plan.trace.clone() {
             player.load(&trace, snapshot, overrides)?;
         }
@@ -96,6 +100,9 @@ impl Player {
         let is_given = |place| overrides.iter().any(|own| own.is_of_metric(place));
         let as_it_is = self.plan.others.first();
         trace.check_complete(snapshot, &self.places, is_given, as_it_is)?;
+        if as_it_is.unwrap_or(&snapshot.hpa.spec).min_replicas != Some(0) {
+            self.sleeps = trace.record(snapshot.now).sleeps();
+        }
         let stated = trace.stated(snapshot.now);
         let mut world = World::of(snapshot, &self.held, self.plan.times);
         let mut requests = HashMap::new();

@@ -61,6 +61,15 @@ impl Record {
         Some([before, next.and_then(|sample| sample.value).unwrap_or(before)])
     }
 
+    /// When the target goes to 0 replicas after the first pass and when it leaves 0, each with its replicas
+    /// from then on.
+    pub(super) fn sleeps(&self) -> Vec<(SignedDuration, i32)> {
+        let known = self.replicas.iter().filter_map(|own| Some((own.time, own.value?)));
+        let known: Vec<(SignedDuration, i32)> = known.collect();
+        let pairs = known.windows(2).filter(|pair| (pair[0].1 == 0) != (pair[1].1 == 0));
+        pairs.map(|pair| pair[1]).filter(|(time, _)| time.is_positive()).collect()
+    }
+
     /// When something other than the load changed, after the first pass.
     pub fn marks(&self) -> impl Iterator<Item = SignedDuration> {
         self.marks.iter().map(|(time, _)| *time)

@@ -365,6 +365,24 @@ fn what_sleeps_wakes() {
 
 /// Pods that were put in a state stay in it, and keep what is stated of them.
 #[test]
+fn someone_else_scales_to_0_and_from_it() {
+    // 400m are 2 pods at 200m each of 100m: 8 are asked for, of which twice as many as there are at once.
+    let load = "time,cpu,replicas\n0s,100m,2\n60s,0m,0\n100s,missing,0\n155s,400m,2\n300s,400m,8\n";
+    let world = World::new(json!({}), &[50, 50]);
+    let timeline = play(&world, "240s", load);
+    let replicas: Vec<i32> = timeline.passes.iter().map(|pass| pass.replicas).collect();
+    // The pods that are created at 155 s are ready at 165 s, and have metrics at 185 s. The 8 are remembered.
+    assert_eq!(replicas[..17], [2, 2, 2, 2, 0, 0, 0, 0, 0, 0, 0, 2, 2, 4, 8, 8, 8]);
+    assert!(timeline.passes[4..11].iter().all(|pass| pass.is_answered && pass.proposal.is_none()));
+    assert_eq!(changes(&timeline), [(195, 4), (210, 8)], "what others did is no rescale");
+    // Where the controller may scale to 0, that is its own decision, here held by an older recommendation.
+    let mut snapshot = World::new(json!({"minReplicas": 0}), &[50, 50]).snapshot();
+    snapshot.controller.gates.scale_to_zero = true;
+    let timeline = play_with(snapshot, plan("90s", load), &mut Vec::new()).unwrap();
+    assert!(timeline.passes.iter().all(|pass| pass.replicas == 2), "{:?}", timeline.passes);
+}
+
+#[test]
 fn what_is_assumed_of_a_pod_stays() {
     let mut held = Override::new("missing pods", "web-2", None);
     held.pods = vec!["web-2".into()];

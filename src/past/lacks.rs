@@ -1,0 +1,74 @@
+//! What a history lacks. For some of it something else is assumed; without the rest there is no past pass.
+
+use jiff::Timestamp;
+
+use crate::error::Error;
+use crate::prometheus::history::{ContainerHistory, History, PodHistory};
+use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::HpaSpec;
+use crate::snapshot::past::PastPart;
+
+/// Returns what a history has nothing of that a pass over a spec uses.
+pub(super) fn lacks(history: &History, spec: &HpaSpec) -> Vec<PastPart> {
+    let has = |of: &dyn Fn(&PodHistory) -> bool| history.pods.values().any(of);
+    let measures = |of: &dyn Fn(&ContainerHistory) -> bool| has(&|pod| pod.containers.values().any(of));
+    let uses = |part| {
+        let mut resources = spec.metrics.iter().filter(|spec| spec.is_resource());
+        resources.any(|spec| usage_of(spec.name()) == Some(part))
+    };
+    let parts = [
+        (PastPart::Replicas, !history.replicas.is_empty() || !history.desired.is_empty()),
+        (PastPart::Limits, !history.min.is_empty() && !history.max.is_empty()),
+        (PastPart::Targets, !history.targets.is_empty()),
+        (PastPart::Phases, has(&|pod| !pod.phases.is_empty())),
+        (PastPart::Readiness, has(&|pod| !pod.ready.is_empty() || !pod.ready_time.is_empty())),
+        (PastPart::StartTimes, has(&|pod| pod.started.is_some())),
+        (PastPart::ReadyTimes, has(&|pod| !pod.ready_time.is_empty())),
+        (PastPart::Requests, measures(&|own| !own.requests.is_empty())),
+        (PastPart::Cpu, !uses(PastPart::Cpu) || measures(&|own| !own.cpu.is_empty())),
+        (PastPart::Memory, !uses(PastPart::Memory) || measures(&|own| !own.memory.is_empty())),
+    ];
+    parts.into_iter().filter(|(_, has)| !has).map(|(part, _)| part).collect()
+}
+
+/// Returns the part with the usage of a resource; `None` for a resource that cAdvisor does not measure.
+pub(super) fn usage_of(resource: &str) -> Option<PastPart> {
+    match resource {
+        "cpu" => Some(PastPart::Cpu),
+        "memory" => Some(PastPart::Memory),
+        _ => None,
+    }
+}
+
+/// Makes sure that the HPA existed: one that was created later may have replaced another, which has a history.
+pub(super) fn check_created(
+    history: &History,
+    snapshot: &Snapshot,
+    created: Option<Timestamp>,
+    at: Timestamp,
+) -> Result<(), Error> {
+    let existed = history.max.last(at.as_millisecond()).is_some();
+    match created.filter(|created| !existed && at < *created) {
+        Some(created) => Err(Error::usage(format!(
+            "--at: {} was created at {created}, after {at}",
+            snapshot.hpa.key()
+        ))
+        .hint("state a later time")),
+        None => Ok(()),
+    }
+}
+
+/// Makes sure that the state at a time has the pods of a target, unless it had none.
+pub(super) fn check_pods(snapshot: &Snapshot, lacks: &[PastPart]) -> Result<(), Error> {
+    let replicas = snapshot.scale.as_ref().map_or(0, |scale| scale.status_replicas);
+    // Without the pods, no one knows how many there were, unless their number was recorded.
+    if !snapshot.pods.is_empty() || (replicas == 0 && !lacks.contains(&PastPart::Replicas)) {
+        return Ok(());
+    }
+    let target = snapshot.hpa.reference();
+    Err(Error::failed(format!("Prometheus has none of the pods of {target} at {}", snapshot.now))
+        .hint(
+            "they are found by kube_pod_owner of kube-state-metrics; -v 1 prints the queries, see \
+             docs/prometheus.md",
+        ))
+}

@@ -1,0 +1,196 @@
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::{Origin, rewind};
+use crate::build;
+use crate::error::Error;
+use crate::pass::Pass;
+use crate::prometheus::history::{ContainerHistory, History, PodHistory, Samples};
+use crate::render::structured;
+use crate::report::Explanation;
+use crate::report::page::{Page, Symbols};
+use crate::report::section::Part;
+use crate::saved;
+use crate::snapshot::input::{Input, Options};
+use crate::snapshot::past::PastPart;
+use crate::snapshot::pod::{Phase, resource_name};
+
+const AT: &str = "2026-11-21T05:30:00Z";
+
+fn at() -> Timestamp {
+    AT.parse().unwrap()
+}
+
+/// Samples every 15 s, from twelve minutes before the pass to two minutes after it.
+fn samples(value: impl Fn(i64) -> f64) -> Samples {
+    let times = (-720..=120).step_by(15);
+    let points: Vec<(i64, f64)> =
+        times.map(|second| (at().as_millisecond() + second * 1000, value(second))).collect();
+    let mut samples = Samples::default();
+    samples.add(&points);
+    samples
+}
+
+/// Two pods with requests of 100m and 1 MiB, which use 80m and 1 MiB each.
+fn history() -> History {
+    let started = at().as_second() - 3600;
+    let container = ContainerHistory {
+        requests: vec![
+            (resource_name("cpu"), samples(|_| 0.1)),
+            (resource_name("memory"), samples(|_| 1048576.0)),
+        ],
+        cpu: samples(|second| 0.08 * (second + 720) as f64),
+        memory: samples(|_| 1048576.0),
+        ..ContainerHistory::default()
+    };
+    let pod = PodHistory {
+        seen: samples(|_| 1.0),
+        created: Some(started),
+        started: Some(started),
+        phases: vec![(Phase::Running, samples(|_| 1.0))],
+        ready: samples(|_| 1.0),
+        ready_time: samples(|_| started as f64 + 10.0),
+        containers: [("app".into(), container)].into(),
+        ..PodHistory::default()
+    };
+    History {
+        pods: [("web-1-a".into(), pod.clone()), ("web-1-b".into(), pod)].into(),
+        replicas: samples(|_| 2.0),
+        status_replicas: samples(|_| 2.0),
+        min: samples(|_| 1.0),
+        max: samples(|_| 100.0),
+        scrapes: samples(|_| 1.0),
+        scrape: Some(15_000),
+        ..History::default()
+    }
+}
+
+/// The HPA as it is read half an hour later.
+fn input(metrics: &[Value]) -> Input {
+    let state = build::state(&json!({"memory": "unknown"}));
+    let hpa = build::hpa(&json!({"metrics": metrics}));
+    let text = build::list([hpa, build::scale(2), state]);
+    saved::read(&text, &Options::default(), Timestamp::UNIX_EPOCH).unwrap()
+}
+
+fn cpu() -> Value {
+    build::resource("cpu", &build::utilization(50))
+}
+
+fn memory() -> Value {
+    build::resource("memory", &build::utilization(50))
+}
+
+fn past(metrics: &[Value], history: &History) -> Result<Pass, Error> {
+    rewind(input(metrics), history, at(), Origin::default()).map(Pass::run)
+}
+
+fn explained(pass: &Pass) -> (Page, Value) {
+    let explanation = Explanation::new(pass);
+    let json = structured::json(&explanation).unwrap();
+    (Page::new(&explanation, true, Symbols::ASCII), serde_json::from_str(&json).unwrap())
+}
+
+#[test]
+fn usage_that_was_not_recorded_is_unknown_and_not_missing_in_the_cluster() {
+    let mut history = history();
+    let of = |history: &History| {
+        let pass = past(&[cpu(), memory()], history).unwrap();
+        let lacks = pass.input.evidence.past.clone().unwrap().lacks;
+        (explained(&pass), lacks)
+    };
+    let ((page, json), lacks) = of(&history);
+    assert_eq!((json["proposal"].as_i64(), lacks), (Some(4), vec![PastPart::Targets]));
+    assert_eq!(page.verdict, "SCALE UP 2 -> 4");
+
+    // What is known of the other metric stays: it asks for as many.
+    for pod in history.pods.values_mut() {
+        pod.containers.values_mut().for_each(|own| own.cpu = Samples::default());
+    }
+    let ((_, json), lacks) = of(&history);
+    assert_eq!(lacks, [PastPart::Targets, PastPart::Cpu]);
+    let unread = &json["outcome"]["unread"];
+    assert_eq!(*unread, json!([{"index": 0, "cause": "missing", "documents": "Samples"}]));
+    let item = json["basis"].as_array().unwrap().iter().find(|own| own["item"] == "usage of cpu");
+    assert_eq!(item.map(|own| &own["value"]), Some(&json!("unknown")));
+    assert_eq!(json["range"]["min"], 4, "{json:#}");
+
+    let pass = past(&[cpu()], &history).unwrap();
+    let (page, json) = explained(&pass);
+    assert_eq!(page.verdict, "UNKNOWN: THE HISTORY LACKS A METRIC");
+    assert_eq!(
+        page.why[..1],
+        ["The history has no samples for cpu and what lies between two samples is open: the pass \
+          may end anywhere from 1 to 4."]
+    );
+    assert!(!json["notes"].to_string().contains("kubectl"), "{}", json["notes"]);
+    // It is saved as that, too.
+    let saved = saved::save::to_json(&[&pass.input], &[]).unwrap();
+    let again = saved::read(&saved, &Options::default(), Timestamp::UNIX_EPOCH).unwrap();
+    assert_eq!(explained(&Pass::run(again)).1, json);
+}
+
+#[test]
+fn a_history_without_the_pods_is_an_error() {
+    let none = |history: &History| past(&[cpu()], history).map(|_| ()).map_err(|e| e.message);
+    let mut history = history();
+    history.pods.clear();
+    let error = "Prometheus has none of the pods of Deployment/web at 2026-11-21T05:30:00Z";
+    assert_eq!(none(&history), Err(error.to_owned()));
+    // At 0 there are none.
+    (history.replicas, history.status_replicas) = (samples(|_| 0.0), samples(|_| 0.0));
+    assert_eq!(none(&history), Ok(()));
+    // That is not known of pods and replicas that were not recorded.
+    (history.replicas, history.status_replicas) = Default::default();
+    assert_eq!(none(&history), Err(error.to_owned()));
+}
+
+#[test]
+fn a_pass_before_the_hpa_was_created_is_an_error() {
+    let mut history = history();
+    history.created = Some(at().as_second() + 60);
+    // An earlier HPA of the name was recorded.
+    assert!(past(&[cpu()], &history).is_ok());
+    history.max = Samples::default();
+    let e = past(&[cpu()], &history).unwrap_err();
+    assert_eq!(e.kind.exit_code(), 2);
+    assert_eq!(
+        e.message,
+        "--at: default/web was created at 2026-11-21T05:31:00Z, after 2026-11-21T05:30:00Z"
+    );
+}
+
+#[test]
+fn what_was_recorded_next_is_compared_with_the_answer() {
+    let mut history = history();
+    let record = |history: &History| {
+        let (page, json) = explained(&past(&[cpu()], history).unwrap());
+        (page.why.last().unwrap().clone(), json["record"].clone())
+    };
+    let of = |replicas: i32, second: i64, in_range: bool| {
+        let time = at() + SignedDuration::from_secs(second);
+        json!({"replicas": replicas, "time": time.to_string(), "inRange": in_range})
+    };
+    // The load has just grown.
+    for pod in history.pods.values_mut() {
+        let cpu = samples(|second| 0.06 * (second + 720) as f64 + 0.02 * (second + 15).max(0) as f64);
+        pod.containers.values_mut().for_each(|own| own.cpu = cpu.clone());
+    }
+    history.replicas = samples(|second| if second > 0 { 4.0 } else { 2.0 });
+    assert_eq!(record(&history), ("Recorded 15s later: 4 replicas.".to_owned(), of(4, 15, true)));
+    history.replicas = samples(|second| if second > 0 { 9.0 } else { 2.0 });
+    let (line, json) = record(&history);
+    assert_eq!(line, "Recorded 15s later: 9 replicas, outside the range from 3 to 4.");
+    assert_eq!(json, of(9, 15, false));
+}
+
+#[test]
+fn the_report_has_every_note() {
+    let mut history = history();
+    history.max = samples(|_| 3.0);
+    let (page, json) = explained(&past(&[cpu()], &history).unwrap());
+    let notes = page.sections.iter().find(|section| section.title == "NOTES").unwrap();
+    let [Part::Text(texts)] = &notes.body[..] else { panic!("{notes:?}") };
+    assert_eq!(json!(texts), json["notes"]);
+    assert!(texts[0].starts_with("maxReplicas of the HPA was 3, and is 100 since"), "{texts:?}");
+}

@@ -55,6 +55,8 @@ pub struct Prometheus {
     name: String,
     /// Whether it is reached without the API server.
     is_direct: bool,
+    /// What to type to ask for less.
+    less: &'static str,
 }
 
 impl Prometheus {
@@ -70,6 +72,7 @@ impl Prometheus {
         authority: Option<&str>,
         flags: &ConnectionFlags,
         env: &Environment,
+        less: &'static str,
     ) -> Result<Self, Error> {
         let other = Elsewhere { url, headers, authority };
         let prepared = prepare_elsewhere(other, flags, env).map_err(|e| {
@@ -79,24 +82,36 @@ impl Prometheus {
         })?;
         let session = Session::new(prepared);
         let name = format!("Prometheus at {}", url.trim_end_matches('/'));
-        Ok(Self::over(session, String::new(), name, true))
+        Ok(Self::over(session, String::new(), name, less, true))
     }
 
     /// Connects to a service of the cluster, through the API server.
-    pub fn through(session: &Session, namespace: &str, service: &str, path: &str) -> Self {
+    pub fn through(
+        session: &Session,
+        namespace: &str,
+        service: &str,
+        path: &str,
+        less: &'static str,
+    ) -> Self {
         let (namespace_segment, segment) = (segment(namespace), segment(service));
         // A colon does not separate anything in a path.
         let segment = segment.replace("%3A", ":");
         let base = format!("/api/v1/namespaces/{namespace_segment}/services/{segment}/proxy{path}");
         let name = format!("Prometheus at the service {namespace}/{service}{path}");
-        Self::over(session.clone(), base, name, false)
+        Self::over(session.clone(), base, name, less, false)
     }
 
-    fn over(session: Session, base: String, name: String, is_direct: bool) -> Self {
+    fn over(
+        session: Session,
+        base: String,
+        name: String,
+        less: &'static str,
+        is_direct: bool,
+    ) -> Self {
         // There may be hundreds of requests: none may take long, but all of them together may.
         session.read_many();
         session.allow(1);
-        Self { session, base, name, is_direct }
+        Self { session, base, name, is_direct, less }
     }
 
     /// Returns its name, without credentials.
@@ -250,11 +265,9 @@ impl Prometheus {
                     .iter()
                     .any(says) =>
                 {
-                    e.hint("use a longer --step, or a later --since")
+                    e.hint(self.less)
                 }
-                () if says(&"timed out") => {
-                    e.hint("use a later --since, or a --query of recorded rules")
-                }
+                () if says(&"timed out") => e.hint(self.less),
                 () => e,
             };
         }
@@ -308,7 +321,8 @@ fn said(status: &ApiStatus) -> Option<Fault> {
     matches!(fault, Fault::Said { .. }).then_some(fault)
 }
 
-/// Returns the connection to the named server. `session` belongs to the cluster, if there is one.
+/// Returns the connection to the named server. `session` belongs to the cluster, if there is one; `less` is what to
+/// type if the server finds that too much is asked.
 ///
 /// # Errors
 ///
@@ -320,11 +334,12 @@ pub fn connect(
     session: Option<&Session>,
     flags: &ConnectionFlags,
     env: &Environment,
+    less: &'static str,
 ) -> Result<Prometheus, Error> {
     match (server, session) {
-        (PrometheusServer::Url(url), _) => Prometheus::at(url, headers, authority, flags, env),
+        (PrometheusServer::Url(url), _) => Prometheus::at(url, headers, authority, flags, env, less),
         (PrometheusServer::Service { namespace, service, path }, Some(session)) => {
-            Ok(Prometheus::through(session, namespace, service, path))
+            Ok(Prometheus::through(session, namespace, service, path, less))
         }
         (PrometheusServer::Service { namespace, service, .. }, None) => Err(Error::usage(format!(
             "--prometheus {namespace}/{service}: with -f there is no cluster to reach a service of"

@@ -82,16 +82,20 @@ impl<'a> Query<'a> {
         also: &[MetricSpec],
         terminal: &Terminal,
     ) -> Result<(Load, Vec<String>), Error> {
-        let way = self.connect(session)?;
+        let way = self.connect(session, "use a longer --step, or a later --since")?;
         let answered = ask(&way, self.args, recorded, input, also, terminal).await;
         self.told(&way, answered)
     }
 
-    /// Connects to the server.
-    pub(super) fn connect(&self, session: Option<&Session>) -> Result<Prometheus, Error> {
+    /// Connects to the server. `less` is what to type to ask for less.
+    pub(super) fn connect(
+        &self,
+        session: Option<&Session>,
+        less: &'static str,
+    ) -> Result<Prometheus, Error> {
         let Self { server, headers, args, flags } = self;
         let env = Environment::of_process(false);
-        connect(server, headers.clone(), args.authority.as_deref(), session, flags, &env)
+        connect(server, headers.clone(), args.authority.as_deref(), session, flags, &env, less)
     }
 
     /// The queries that were typed.

@@ -38,7 +38,7 @@ pub(super) async fn past(
         return Err(Error::usage(format!("--at {at} is later than {now}, when the HPA was read"))
             .hint("without --at, the next pass is explained"));
     }
-    let way = query.connect(session)?;
+    let way = query.connect(session, "--prometheus-match selects fewer series")?;
     let asked = ask(&way, query.typed(), at, &input, terminal).await;
     let rewound = asked.and_then(|(history, origin)| rewind(input, &history, at, origin));
     query.told(&way, rewound)

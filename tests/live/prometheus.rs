@@ -52,6 +52,13 @@ fn predict_at(url: &str, more: &[&str]) -> Ran {
     run(command.args(HOUR).args(more))
 }
 
+/// `explain` of the shop at a moment of that hour.
+fn explain_at(url: &str, more: &[&str]) -> Ran {
+    let mut command = program();
+    command.args(["explain", "web", "-n", "shop", "-f", STATE, "--prometheus", url]);
+    run(command.args(["--at", "2026-11-18T09:00:00Z"]).args(more))
+}
+
 /// A server that answers as the real one did, and one that nothing trusts by itself.
 fn server(change: impl FnOnce(&mut Cluster)) -> Server {
     let mut cluster = recorded();
@@ -70,9 +77,23 @@ pub(super) fn trusting(server: &Server) -> Vec<String> {
 }
 
 fn predict_over(server: &Server, more: &[&str]) -> Ran {
+    over(server, "predict", more)
+}
+
+fn over(server: &Server, verb: &str, more: &[&str]) -> Ran {
     let flags = trusting(server);
     let flags: Vec<&str> = flags.iter().map(String::as_str).chain(more.iter().copied()).collect();
-    predict_at(&server.url(), &flags)
+    ask(verb, &server.url(), &flags)
+}
+
+/// The verbs that ask a Prometheus.
+const VERBS: [&str; 2] = ["predict", "explain"];
+
+fn ask(verb: &str, url: &str, more: &[&str]) -> Ran {
+    match verb {
+        "predict" => predict_at(url, more),
+        _ => explain_at(url, more),
+    }
 }
 
 /// What the real Prometheus answered, by path and parameters.
@@ -215,8 +236,8 @@ fn faults_are_one_line() {
     };
     let long = format!("{} exceeds the limit: {}", "x".repeat(3000), many);
     let rows = [
-        ("an error without words", prometheus(500, "", ""), "for cpu: an error without words", ""),
-        ("an error without a type", prometheus(400, "", "oh"), "for cpu: oh", ""),
+        ("an error without words", prometheus(500, "", ""), ": an error without words", ""),
+        ("an error without a type", prometheus(400, "", "oh"), ": oh", ""),
         ("a long error", prometheus(422, "execution", &long), "execution: xxx", "--step"),
         (
             "401",
@@ -291,15 +312,26 @@ fn faults_are_one_line() {
         ("other times", values(r#"[1794990601,"1"]"#), "at other times than were asked for", ""),
         ("hanging", Fault::Hang, "timed out after 1s", "--request-timeout"),
     ];
-    for (name, fault, line, hint) in rows {
+    let both = rows.into_iter().flat_map(|row| VERBS.map(|verb| (verb, row.clone())));
+    for (verb, (name, fault, line, hint)) in both {
+        // A load is asked for after what it depends on, which has been answered.
+        let is_load = verb == "predict";
+        let path = if is_load { "/api/v1/query_range" } else { QUERY };
         let server = server(|cluster| {
-            cluster.fault(When::on("/api/v1/query_range"), fault);
+            cluster.fault(When::on(path), fault);
         });
         let begun = Instant::now();
-        let ran = predict_over(&server, &["--request-timeout", "1s", "-v", "0"]);
-        ran.fails(1, &["error: ", line, hint]);
+        let ran = over(&server, verb, &["--request-timeout", "1s", "-v", "0"]);
+        let is_empty = ["no numbers", "nothing", "other times"].contains(&name);
+        match (is_load, hint) {
+            (false, _) if is_empty => {
+                ran.fails(1, &["error: Prometheus has no samples of Deployment/web", "-v 1 prints"]);
+            }
+            (false, "--step" | "--since") => ran.fails(1, &["error: ", line, "--prometheus-match"]),
+            _ => ran.fails(1, &["error: ", line, hint]),
+        }
         let lines = ran.stderr.lines().filter(|line| !line.starts_with("asking Prometheus"));
-        let [error, rest @ ..] = &lines.collect::<Vec<_>>()[..] else { panic!("{name}: nothing") };
+        let [error, rest @ ..] = &lines.collect::<Vec<_>>()[..] else { panic!("{verb}, {name}: nothing") };
         assert!(error.starts_with("error: "), "{name}: {error}");
         assert!(
             rest.len() <= 1 && rest.iter().all(|line| line.starts_with("hint: ")),
@@ -310,7 +342,7 @@ fn faults_are_one_line() {
         let asked = server.requests().len();
         let most = match name {
             "503" | "cut before" => 4 + 4 * 4,
-            "no numbers" | "nothing" | "other times" => 4 + 15,
+            _ if is_empty => 4 + 15,
             _ => 4 + 4,
         };
         assert!(asked <= most, "{name}: {asked} requests");
@@ -322,9 +354,11 @@ fn servers_that_cannot_be_reached_or_trusted() {
     let server = server(|_| {});
     let token = file("token-only", "secret-token-of-admin");
     let header = format!("Authorization=@{token}");
-    let ran = predict_at(&server.url(), &["--prometheus-header", &header]);
-    ran.fails(1, &["certificate signed by unknown authority", "hint: --prometheus-ca names"]);
-    predict_at("https://127.0.0.1:1", &[]).fails(1, &["https://127.0.0.1:1", "connection refused"]);
+    for verb in VERBS {
+        let ran = ask(verb, &server.url(), &["--prometheus-header", &header]);
+        ran.fails(1, &["certificate signed by unknown authority", "hint: --prometheus-ca names"]);
+        ask(verb, "https://127.0.0.1:1", &[]).fails(1, &["https://127.0.0.1:1", "connection refused"]);
+    }
     for (url, more, part) in [
         ("https://user:secret-password@prom", &[][..], "must not hold credentials"),
         ("http://prom.example.com", &["--prometheus-header", &header], "not sent over plain HTTP"),
@@ -361,9 +395,16 @@ fn servers_that_cannot_be_reached_or_trusted() {
             ran.stderr
         );
     }
-    let mut alone = program();
-    let ran = run(alone.args(["predict", "web", "-f", STATE, "--since", "7d"]));
-    ran.fails(2, &["--prometheus"]);
+    for (verb, flag, value) in [
+        ("predict", "--since", "7d"),
+        ("predict", "--step", "15s"),
+        ("explain", "--at", "1h"),
+        ("explain", "--query", "rps=x"),
+    ] {
+        let mut alone = program();
+        let ran = run(alone.args([verb, "web", "-f", STATE, flag, value]));
+        ran.fails(2, &[&format!("error: {flag} requires --prometheus\nhint: --prometheus names")]);
+    }
     // A state that was saved without a load has nothing to play.
     let mut bare = program();
     run(bare.args(["predict", "web", "-f", STATE, "--vary", "max=9..11"]))

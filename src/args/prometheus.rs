@@ -125,10 +125,7 @@ impl RecordedArgs {
     /// # Errors
     ///
     /// There can be no samples of such a time.
-    pub fn span(
-        &self,
-        now: Timestamp,
-    ) -> Result<(Timestamp, Timestamp, SignedDuration), Error> {
+    pub fn span(&self, now: Timestamp) -> Result<(Timestamp, Timestamp, SignedDuration), Error> {
         const WEEK: Moment = Moment::Before(SignedDuration::from_hours(7 * 24));
         const STEP: SignedDuration = SignedDuration::from_secs(30);
         let until = self.until.map_or(Ok(now), |until| until.before(now))?;
@@ -158,13 +155,16 @@ impl Moment {
         }
         parse_duration(text).map(Self::Before).map_err(|_| {
             // As others write it: -1h, now-1h, "1h ago".
-            let bare = text.strip_prefix("now").unwrap_or(text).trim_start().trim_start_matches('-');
+            let bare =
+                text.strip_prefix("now").unwrap_or(text).trim_start().trim_start_matches('-');
             let bare = bare.strip_suffix("ago").unwrap_or(bare).trim();
             match parse_duration(bare) {
                 Ok(_) => format!("how long before is typed without a sign, as {bare}"),
-                Err(_) => "neither a time with its zone, such as 2026-11-14T06:00:00Z, nor how long \
+                Err(_) => {
+                    "neither a time with its zone, such as 2026-11-14T06:00:00Z, nor how long \
                            before, such as 90m or 7d"
-                    .to_owned(),
+                        .to_owned()
+                }
             }
         })
     }
@@ -181,8 +181,9 @@ impl Moment {
         };
         if own < Timestamp::UNIX_EPOCH {
             let year = own.strftime("%Y");
-            return Err(Error::usage(format!("there are no samples of the year {year}"))
-                .hint("state a time such as 2026-11-14T06:00:00Z, or how long before, such as 7d"));
+            return Err(Error::usage(format!("there are no samples of the year {year}")).hint(
+                "state a time such as 2026-11-14T06:00:00Z, or how long before, such as 7d",
+            ));
         }
         Ok(own)
     }

@@ -337,7 +337,9 @@ pub fn connect(
     less: &'static str,
 ) -> Result<Prometheus, Error> {
     match (server, session) {
-        (PrometheusServer::Url(url), _) => Prometheus::at(url, headers, authority, flags, env, less),
+        (PrometheusServer::Url(url), _) => {
+            Prometheus::at(url, headers, authority, flags, env, less)
+        }
         (PrometheusServer::Service { namespace, service, path }, Some(session)) => {
             Ok(Prometheus::through(session, namespace, service, path, less))
         }

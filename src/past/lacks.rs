@@ -11,7 +11,8 @@ use crate::snapshot::past::PastPart;
 /// Returns what a history has nothing of that a pass over a spec uses.
 pub(super) fn lacks(history: &History, spec: &HpaSpec) -> Vec<PastPart> {
     let has = |of: &dyn Fn(&PodHistory) -> bool| history.pods.values().any(of);
-    let measures = |of: &dyn Fn(&ContainerHistory) -> bool| has(&|pod| pod.containers.values().any(of));
+    let measures =
+        |of: &dyn Fn(&ContainerHistory) -> bool| has(&|pod| pod.containers.values().any(of));
     let uses = |part| {
         let mut resources = spec.metrics.iter().filter(|spec| spec.is_resource());
         resources.any(|spec| usage_of(spec.name()) == Some(part))

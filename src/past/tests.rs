@@ -173,7 +173,8 @@ fn what_was_recorded_next_is_compared_with_the_answer() {
     };
     // The load has just grown.
     for pod in history.pods.values_mut() {
-        let cpu = samples(|second| 0.06 * (second + 720) as f64 + 0.02 * (second + 15).max(0) as f64);
+        let cpu =
+            samples(|second| 0.06 * (second + 720) as f64 + 0.02 * (second + 15).max(0) as f64);
         pod.containers.values_mut().for_each(|own| own.cpu = cpu.clone());
     }
     history.replicas = samples(|second| if second > 0 { 4.0 } else { 2.0 });

@@ -8,6 +8,7 @@ use std::io::BufRead;
 use std::path::Path;
 use std::{env, fs};
 
+use flate2::read::GzDecoder;
 use serde::Deserialize;
 
 use super::{admission, vectors};
@@ -82,6 +83,12 @@ fn read(name: &str) -> String {
 fn lines(name: &str) -> usize {
     let text = read(name);
     text.lines().filter(|line| !line.is_empty()).count()
+}
+
+/// The lines of a compressed file.
+fn packed_lines(name: &str) -> usize {
+    let file = fs::File::open(root().join(name)).expect("a file of the repository");
+    std::io::BufReader::new(GzDecoder::new(file)).lines().count()
 }
 
 /// A number with separators.
@@ -198,10 +205,16 @@ fn others() -> String {
                 "`--test live`",
             ]),
             row([
-                "queries",
-                "Prometheus 2.42",
+                "queries of a load",
+                "Prometheus 2.42, with a generated history",
                 &number(lines("tests/wire/prometheus-2.42.jsonl")),
                 "`--test live prometheus`",
+            ]),
+            row([
+                "queries of ten past passes",
+                "Prometheus 2.42, with the history of the four workloads",
+                &number(packed_lines("tests/wire/prometheus-2.42-past.jsonl.gz")),
+                "`--test live past`",
             ]),
             row([
                 "HPAs, metric names and targets, and refusals of ScaledObjects",

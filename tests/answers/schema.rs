@@ -58,6 +58,12 @@ fn made() -> Vec<(&'static str, String)> {
         |name: &str, hpa: &Value| build::with(hpa.clone(), &json!({"metadata": {"name": name}}));
     let pods_metric = json!({"type": "Pods", "pods":
         {"metric": {"name": "hits"}, "target": build::average("1")}});
+    let replicas = json!({"atLeast": 1, "atMost": 1});
+    let past = json!({"memory": "unknown",
+        "errors": [{"api": "resource", "metric": "cpu", "message": "not in the history",
+            "missing": "Samples"}],
+        "past": {"source": "Prometheus", "queries": [], "read": build::NOW, "replicas": replicas,
+            "passes": [], "rescales": [], "recorded": {"replicas": 2, "time": build::NOW}}});
     vec![
         (
             "a metric of an unknown type",
@@ -77,6 +83,10 @@ fn made() -> Vec<(&'static str, String)> {
         (
             "a metric that was refused",
             build::list([plain.clone(), build::scale(1), build::state(&refused)]),
+        ),
+        (
+            "a past pass whose history lacks a metric",
+            build::list([of(json!([cpu])), build::scale(1), build::state(&past)]),
         ),
         ("an input without pods", build::list([of(json!([cpu])), deployment, metrics.clone()])),
         (

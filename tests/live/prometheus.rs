@@ -318,6 +318,9 @@ fn faults_are_one_line() {
         let is_load = verb == "predict";
         let path = if is_load { "/api/v1/query_range" } else { QUERY };
         let server = server(|cluster| {
+            if !is_load {
+                cluster.fault(When::on(QUERY), values(""));
+            }
             cluster.fault(When::on(path), fault);
         });
         let begun = Instant::now();
@@ -325,13 +328,18 @@ fn faults_are_one_line() {
         let is_empty = ["no numbers", "nothing", "other times"].contains(&name);
         match (is_load, hint) {
             (false, _) if is_empty => {
-                ran.fails(1, &["error: Prometheus has no samples of Deployment/web", "-v 1 prints"]);
+                ran.fails(
+                    1,
+                    &["error: Prometheus has no samples of Deployment/web", "-v 1 prints"],
+                );
             }
             (false, "--step" | "--since") => ran.fails(1, &["error: ", line, "--prometheus-match"]),
             _ => ran.fails(1, &["error: ", line, hint]),
         }
         let lines = ran.stderr.lines().filter(|line| !line.starts_with("asking Prometheus"));
-        let [error, rest @ ..] = &lines.collect::<Vec<_>>()[..] else { panic!("{verb}, {name}: nothing") };
+        let [error, rest @ ..] = &lines.collect::<Vec<_>>()[..] else {
+            panic!("{verb}, {name}: nothing")
+        };
         assert!(error.starts_with("error: "), "{name}: {error}");
         assert!(
             rest.len() <= 1 && rest.iter().all(|line| line.starts_with("hint: ")),
@@ -357,7 +365,8 @@ fn servers_that_cannot_be_reached_or_trusted() {
     for verb in VERBS {
         let ran = ask(verb, &server.url(), &["--prometheus-header", &header]);
         ran.fails(1, &["certificate signed by unknown authority", "hint: --prometheus-ca names"]);
-        ask(verb, "https://127.0.0.1:1", &[]).fails(1, &["https://127.0.0.1:1", "connection refused"]);
+        ask(verb, "https://127.0.0.1:1", &[])
+            .fails(1, &["https://127.0.0.1:1", "connection refused"]);
     }
     for (url, more, part) in [
         ("https://user:secret-password@prom", &[][..], "must not hold credentials"),

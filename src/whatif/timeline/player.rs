@@ -80,8 +80,7 @@ impl Player {
         let held = overrides.iter().flat_map(|own| own.pods.iter().cloned()).collect();
         let wait = wait(plan.times, snapshot);
         let (places, settings, sleeps, rollout) = (Vec::new(), Vec::new(), Vec::new(), None);
-        let mut player =
-            Self { plan, trace, span, wait, held, places, settings, sleeps, rollout };
+        let mut player = Self { plan, trace, span, wait, held, places, settings, sleeps, rollout };
         if let Some(trace) = player.plan.trace.clone() {
             player.load(&trace, snapshot, overrides)?;
         }

@@ -258,6 +258,3 @@ fn no_selector(target: &str, e: &ScaleError) -> Error {
     let (ScaleError::Mapping(why) | ScaleError::Get(why) | ScaleError::Missing(why)) = e;
     Error::failed(format!("--at: the scale of {target} cannot be read: {why}"))
 }
-
-#[cfg(test)]
-mod tests;

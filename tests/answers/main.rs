@@ -14,6 +14,7 @@ mod findings;
 mod keda;
 mod manifests;
 mod memory;
+mod past;
 mod predict;
 mod properties;
 mod schema;

@@ -1,19 +1,23 @@
+//! Past passes from a history that is made up: what it lacks, and what was recorded after them. Those of
+//! recorded runs are in `--test live past`.
+#![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
+
 use jiff::{SignedDuration, Timestamp};
+use kubectl_hpa::error::Error;
+use kubectl_hpa::pass::Pass;
+use kubectl_hpa::past::{Origin, rewind};
+use kubectl_hpa::prometheus::history::{ContainerHistory, History, PodHistory, Samples};
+use kubectl_hpa::report::Explanation;
+use kubectl_hpa::report::page::{Page, Symbols};
+use kubectl_hpa::report::section::Part;
+use kubectl_hpa::saved;
+use kubectl_hpa::snapshot::input::Input;
+use kubectl_hpa::snapshot::past::PastPart;
+use kubectl_hpa::snapshot::pod::Phase;
 use serde_json::{Value, json};
 
-use super::{Origin, rewind};
-use crate::build;
-use crate::error::Error;
-use crate::pass::Pass;
-use crate::prometheus::history::{ContainerHistory, History, PodHistory, Samples};
-use crate::render::structured;
-use crate::report::Explanation;
-use crate::report::page::{Page, Symbols};
-use crate::report::section::Part;
-use crate::saved;
-use crate::snapshot::input::{Input, Options};
-use crate::snapshot::past::PastPart;
-use crate::snapshot::pod::{Phase, resource_name};
+use crate::common;
+use crate::common::build;
 
 const AT: &str = "2026-11-21T05:30:00Z";
 
@@ -35,10 +39,7 @@ fn samples(value: impl Fn(i64) -> f64) -> Samples {
 fn history() -> History {
     let started = at().as_second() - 3600;
     let container = ContainerHistory {
-        requests: vec![
-            (resource_name("cpu"), samples(|_| 0.1)),
-            (resource_name("memory"), samples(|_| 1048576.0)),
-        ],
+        requests: vec![("cpu".into(), samples(|_| 0.1)), ("memory".into(), samples(|_| 1048576.0))],
         cpu: samples(|second| 0.08 * (second + 720) as f64),
         memory: samples(|_| 1048576.0),
         ..ContainerHistory::default()
@@ -70,7 +71,7 @@ fn input(metrics: &[Value]) -> Input {
     let state = build::state(&json!({"memory": "unknown"}));
     let hpa = build::hpa(&json!({"metrics": metrics}));
     let text = build::list([hpa, build::scale(2), state]);
-    saved::read(&text, &Options::default(), Timestamp::UNIX_EPOCH).unwrap()
+    common::read(&text).unwrap()
 }
 
 fn cpu() -> Value {
@@ -87,8 +88,8 @@ fn past(metrics: &[Value], history: &History) -> Result<Pass, Error> {
 
 fn explained(pass: &Pass) -> (Page, Value) {
     let explanation = Explanation::new(pass);
-    let json = structured::json(&explanation).unwrap();
-    (Page::new(&explanation, true, Symbols::ASCII), serde_json::from_str(&json).unwrap())
+    let json = serde_json::to_value(&explanation).unwrap();
+    (Page::new(&explanation, true, Symbols::ASCII), json)
 }
 
 #[test]
@@ -126,7 +127,7 @@ fn usage_that_was_not_recorded_is_unknown_and_not_missing_in_the_cluster() {
     assert!(!json["notes"].to_string().contains("kubectl"), "{}", json["notes"]);
     // It is saved as that, too.
     let saved = saved::save::to_json(&[&pass.input], &[]).unwrap();
-    let again = saved::read(&saved, &Options::default(), Timestamp::UNIX_EPOCH).unwrap();
+    let again = common::read(&saved).unwrap();
     assert_eq!(explained(&Pass::run(again)).1, json);
 }
 

@@ -1,6 +1,6 @@
-//! How far a replay agrees with what was recorded. Samples smooth peaks, and a rollout or a hand at the
-//! replicas is not in the load; so what is said of a candidate is measured against the replay, and the
-//! replay against the record.
+//! How far a replay agrees with the record. Samples smooth peaks, and the load does not contain rollouts or
+//! manual changes of the replicas. Candidates are therefore measured against the replay, and the replay
+//! against the record.
 
 use jiff::SignedDuration;
 
@@ -13,7 +13,7 @@ pub struct Check {
     pub compared: usize,
     /// How many ended with the recorded replicas: those of the sample before or after the pass.
     pub equal: usize,
-    /// How many with one more or less, at most.
+    /// How many ended with at most one more or fewer.
     pub within_one: usize,
     /// How many were left out: after a mark, or without a record.
     pub left_out: usize,
@@ -29,13 +29,13 @@ pub struct Check {
 pub struct Recorded {
     /// The replicas at each pass of the load, where they are known.
     pub replicas: Vec<Option<i32>>,
-    /// Its totals over the passes at which they are known. They know of no proposals.
+    /// Its totals over the passes at which they are known, without proposals.
     pub totals: Totals,
 }
 
 impl Check {
     /// Compares a replay with a record. What follows a mark is left out for as long as one change may
-    /// lead to the next. None where nothing of the replicas was recorded.
+    /// lead to the next. `None` if no replicas were recorded.
     pub(super) fn of(
         replay: &Timeline,
         record: &Record,
@@ -52,7 +52,7 @@ impl Check {
         let mut before = None;
         let mut after = SignedDuration::ZERO;
         for point in replay.passes.iter().take(passes) {
-            // The controller writes at its pass, and the record may be of the moment before.
+            // The controller writes at its pass, and the record may be from the moment before.
             let at = after.saturating_add(replay.period / 2);
             let around = record.replicas_around(at);
             let replicas = around.map(|[before, _]| before);

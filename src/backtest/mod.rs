@@ -1,6 +1,6 @@
 //! What an HPA would have done: the run of the HPA as it is over a load, the runs of candidates over the
-//! same load, where they part, and how far the first may be trusted. The passes are those of
-//! [`crate::whatif::timeline`]; nothing here decides about replicas.
+//! same load, where they part, and how far the first can be trusted. [`crate::whatif::timeline`] runs the
+//! passes; nothing here decides about replicas.
 
 mod check;
 mod parting;
@@ -42,7 +42,7 @@ pub struct Backtest {
     pub candidates: Vec<Candidate>,
     /// What the cluster did, if that was recorded, and how far the replay agrees.
     pub check: Option<Check>,
-    /// The time of new pods from their creation until they are ready, if the record shows it.
+    /// How long new pods take to become ready, if the record shows it.
     pub ready_after: Option<SignedDuration>,
     /// What a search over settings found, if there was one.
     pub search: Option<Found>,
@@ -51,11 +51,11 @@ pub struct Backtest {
 /// The run of one spec.
 #[derive(Debug, Clone)]
 pub struct Run {
-    /// What it is called: `replay`, or the name of the candidate.
+    /// Its name: `replay`, or the candidate's.
     pub name: String,
-    /// The pass at the beginning, with what was assumed of it.
+    /// The first pass, with the assumptions.
     pub input: Input,
-    /// Each thing that was assumed.
+    /// Each assumption.
     pub overrides: Vec<Override>,
     /// Its passes and totals.
     pub timeline: Timeline,
@@ -68,7 +68,7 @@ pub struct Candidate {
     pub run: Run,
     /// The manifest that it comes from, if it comes from one.
     pub manifest: Option<ManifestPlace>,
-    /// Where it first parts from the replay, with what each of the two made of the replicas.
+    /// Where it first parts from the replay, with how each of the two changed the replicas.
     pub parted: Option<Parting>,
     /// All stretches over which the two have different replicas.
     pub stretches: Stretches,
@@ -83,27 +83,27 @@ pub struct ManifestPlace {
     pub line: u64,
 }
 
-/// What is played, and what is assumed of it.
+/// What to play, and the assumptions.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// How long, under what load.
+    /// How long, and under which load.
     pub timeline: TimelineOptions,
     /// What was observed, at the beginning of the load.
     pub observed: Input,
-    /// Whether that is at another time than it was read.
+    /// Whether the load begins at another time than the state was read.
     pub is_moved: bool,
     /// The replicas at the beginning, if they were recorded.
     replicas: Option<i32>,
-    /// When other pods are rolled out, after the first pass; none where they are there from the first.
+    /// How long after the first pass other pods are rolled out; `None` if they run from the start.
     rollout: Option<SignedDuration>,
 }
 
 /// A spec to play.
 #[derive(Debug, Clone)]
 pub struct Spec {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What it is, with all else that is assumed.
+    /// The spec, with all other assumptions.
     pub assumptions: Assumptions,
     /// The manifest that it comes from, if it comes from one.
     pub manifest: Option<ManifestPlace>,
@@ -119,8 +119,8 @@ pub struct Prepared {
 }
 
 impl Plan {
-    /// Plans runs over what was observed. A load of another time begins with the replicas that were
-    /// recorded, and pods start as fast as they did then unless `times_are_given`.
+    /// Plans runs from the observed state. A load of another time begins with the recorded replicas, and pods
+    /// start as fast as they did then, unless `times_are_given`.
     pub fn new(mut timeline: TimelineOptions, mut observed: Input, times_are_given: bool) -> Self {
         let (mut is_moved, mut replicas) = (false, None);
         if let Some(trace) = timeline.trace.clone() {
@@ -130,7 +130,7 @@ impl Plan {
             let recorded = record.replicas_at(SignedDuration::ZERO);
             replicas = recorded.filter(|recorded| scale.is_ok_and(|now| now != *recorded));
             if let Some(ready) = record.ready_after().filter(|_| !times_are_given) {
-                // A pod is measured no sooner than it runs.
+                // A pod cannot be measured before it runs.
                 timeline.times.measured = timeline.times.measured.max(ready);
                 timeline.times.ready = ready;
             }
@@ -172,7 +172,7 @@ impl Plan {
         let (mut input, mut overrides) = assumptions.apply(self.observed.clone(), &decision)?;
         let player = match assumptions.with_running_template() {
             None => Player::new(timeline, &mut input.snapshot, &mut overrides),
-            // A percentage is one of what the running pods request, so that all runs have one load.
+            // A percentage refers to the requests of the running pods, so that all runs have the same load.
             Some(running) => {
                 let (mut running, _) = running.apply(self.observed.clone(), &decision)?;
                 let mut player = Player::new(timeline, &mut running.snapshot, &mut overrides);
@@ -196,12 +196,12 @@ impl Plan {
         Ok(Prepared { input, overrides, first, player })
     }
 
-    /// Plays the HPA as it is and each candidate, and compares them. None where the scale cannot be
-    /// read. `assumptions` are those that do not concern the spec.
+    /// Plays the HPA as it is and each candidate, and compares them. `None` if the scale cannot be read.
+    /// `assumptions` are those that do not concern the spec.
     ///
     /// # Errors
     ///
-    /// As for [`Plan::prepare`], or it comes to more pods than can be played.
+    /// The same as for [`Plan::prepare`], or the run has more pods than can be played.
     pub fn run(
         &self,
         assumptions: &Assumptions,
@@ -243,7 +243,7 @@ impl Plan {
     }
 }
 
-/// Has a run begin with the pods that there are, and go on with those of `input` from a time on.
+/// Makes a run begin with the running pods, and roll out the pods of `input` later.
 fn roll_out(
     at: SignedDuration,
     assumptions: &Assumptions,
@@ -280,8 +280,7 @@ fn roll_out(
     Ok(())
 }
 
-/// Has the pods of a snapshot use what the same pods use in another one, in all containers that they have
-/// in both.
+/// Gives the pods of a snapshot the usage of the same pods in another one, in all containers that both have.
 fn use_as(snapshot: &mut Snapshot, other: Snapshot) {
     let used: HashMap<&str, &PodMetrics> =
         other.pod_metrics.iter().map(|item| (&*item.name, &**item)).collect();
@@ -302,7 +301,7 @@ fn decide(input: &Input) -> Decision {
 }
 
 impl Prepared {
-    /// Plays the run. None where the scale cannot be read.
+    /// Plays the run. `None` if the scale cannot be read.
     ///
     /// # Errors
     ///
@@ -315,7 +314,7 @@ impl Prepared {
         Ok(timeline)
     }
 
-    /// The first pass, and each thing that was assumed of it.
+    /// The first pass, and each assumption.
     pub fn into_parts(self) -> (Input, Vec<Override>) {
         (self.input, self.overrides)
     }
@@ -332,7 +331,7 @@ impl Prepared {
         self.player.start(&self.input.snapshot, self.first.clone())
     }
 
-    /// Plays the run for its totals alone. None where the scale cannot be read.
+    /// Plays the run for its totals alone. `None` if the scale cannot be read.
     ///
     /// # Errors
     ///

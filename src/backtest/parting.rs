@@ -1,5 +1,5 @@
-//! Where a candidate and the replay part. Up to the first parting, both have had the same passes; there
-//! each says why it goes its way.
+//! Where a candidate and the replay part. Until they first part, both have had the same passes; there, each
+//! says why it did what it did.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -11,9 +11,9 @@ use crate::whatif::timeline::{Change, Course, Point, Stretch, Timeline};
 pub struct Parting {
     /// When.
     pub time: Timestamp,
-    /// What the replay made of the replicas; it may have kept them.
+    /// How the replay changed the replicas; it may have kept them.
     pub replay: Change,
-    /// What the candidate made of them.
+    /// How the candidate changed them.
     pub candidate: Change,
 }
 
@@ -25,7 +25,7 @@ pub struct Stretches {
 }
 
 impl Parting {
-    /// Plays two runs side by side up to where they part. None where they do not.
+    /// Plays two runs side by side until they part. `None` if they do not.
     ///
     /// # Errors
     ///
@@ -50,7 +50,7 @@ impl Parting {
 }
 
 impl Stretches {
-    /// Of two runs over the same load, pass by pass.
+    /// Returns the stretches of two runs over the same load.
     pub(super) fn of(replay: &Timeline, candidate: &Timeline, passes: usize) -> Self {
         let differs = |(one, other): (&Point, &Point)| one.replicas != other.replicas;
         let pairs = replay.passes.iter().zip(&candidate.passes).take(passes).map(differs);
@@ -69,7 +69,7 @@ impl Stretches {
         Self { all }
     }
 
-    /// How long they are together.
+    /// Their total length.
     pub fn total(&self) -> SignedDuration {
         let add = |sum: SignedDuration, own: &Stretch| sum.saturating_add(own.length);
         self.all.iter().fold(SignedDuration::ZERO, add)

@@ -1,5 +1,5 @@
-//! The settings that a search tries: every combination of the values of several fields. Of what comes of
-//! them, those are shown that no other beats in both replica-hours and time short.
+//! The settings that a search tries: every combination of the values of several fields. It shows those that no
+//! other beats in both replica-hours and time short.
 
 use jiff::SignedDuration;
 
@@ -12,13 +12,13 @@ use crate::whatif::expect::Truth;
 use crate::whatif::overrides::{Assumptions, Candidate};
 use crate::whatif::timeline::Totals;
 
-/// As many combinations as are tried. A week of passes takes a part of a second.
+/// The most combinations that are tried. A week of passes takes a fraction of a second.
 const MOST: usize = 2000;
 
 const FORM: &str = "such as target.cpu=50%..80%:5, or \
                     behavior.scaleDown.stabilizationWindowSeconds=60,300,600";
 
-/// A field with the values that it is to have.
+/// A field with the values to try.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Axis {
     /// The field: `target.METRIC`, `min`, `max`, or a path as `--set` takes it.
@@ -34,23 +34,23 @@ pub struct Axis {
 pub struct Search {
     /// The fields.
     pub axes: Vec<Axis>,
-    /// What is set in every combination.
+    /// The assumptions of every combination.
     typed: Overrides,
     manifest: Option<Candidate>,
 }
 
-/// What came of a combination.
+/// The result of a combination.
 #[derive(Debug, Clone)]
 pub struct Tried {
     /// The value of each field.
     pub values: Vec<String>,
-    /// What its passes come to, or why the API server would not take it.
+    /// The totals of its run, or why the API server would reject it.
     pub result: Result<Totals, String>,
-    /// Whether it meets what is expected; false where it was not played.
+    /// Whether it meets the expectations; false if it was not played.
     pub meets: Truth,
 }
 
-/// What is expected of a run, by its first pass and its totals.
+/// Judges a run by its first pass and its totals.
 pub type Filter<'f> = dyn Fn(&Pass, &Totals) -> Truth + Sync + 'f;
 
 /// What a search found.
@@ -58,16 +58,16 @@ pub type Filter<'f> = dyn Fn(&Pass, &Totals) -> Truth + Sync + 'f;
 pub struct Found {
     /// The fields that were varied.
     pub fields: Vec<String>,
-    /// The ranges to whose ends no step leads: the field, its last value, and the end.
+    /// The ranges whose end no step reaches: the field, its last value, and the end.
     pub missed: Vec<(String, String, String)>,
-    /// What is assumed of the spec in all of them, as it was typed.
+    /// The assumptions about the spec in all of them, as typed.
     pub base: Vec<String>,
     /// How many combinations there are.
     pub combinations: usize,
-    /// Those that were tried, in order; fewer than there are if a signal ended the search.
+    /// The combinations that were tried, in order; not all of them if a signal ended the search.
     pub tried: Vec<Tried>,
-    /// Those of them that meet what is expected and that nothing else beats that does, by their places: no
-    /// other setting, and not the HPA as it is. One run beats another if it has fewer replica-hours, less
+    /// The indices of those that meet the expectations and that nothing else that meets them beats: no other
+    /// setting, and not the HPA as it is. One run beats another if it has fewer replica-hours, less
     /// time short or a smaller shortfall, and is behind in none of these.
     pub front: Vec<usize>,
     /// The exit code of the signal that ended the search, if one did.
@@ -121,8 +121,8 @@ impl Axis {
     }
 }
 
-/// The values from one to another, and whether the last step leads to the end, which is included then. They
-/// have the unit of the first.
+/// The values from one to another, and whether the last step reaches the end, which is then included. They have
+/// the unit of the first.
 fn steps(from: &str, to: &str, step_text: &str) -> Result<(Vec<String>, bool), String> {
     let read = |text: &str| {
         let (digits, is_percent) = match text.strip_suffix('%') {
@@ -172,7 +172,7 @@ fn decimal(milli: i64) -> String {
 }
 
 impl Search {
-    /// Reads what is to be tried on top of what else is assumed.
+    /// Reads what to try in addition to the other assumptions.
     ///
     /// # Errors
     ///
@@ -196,7 +196,7 @@ impl Search {
                 .hint("use larger steps, or vary fewer fields at once"));
         }
         let search = Self { axes, typed: typed.clone(), manifest };
-        // What cannot be read in one combination is wrong in all of them.
+        // What is invalid in one combination is invalid in all of them.
         search.assumptions(0).map_err(|e| Error {
             message: format!("--vary: {}", in_words_of_vary(&e.message)),
             ..e
@@ -204,7 +204,7 @@ impl Search {
         Ok(search)
     }
 
-    /// What is assumed of the spec in every combination, as it was typed.
+    /// The assumptions about the spec in every combination, as typed.
     fn base(&self) -> Vec<String> {
         let Overrides { min, max, targets, fields, .. } = &self.typed;
         let manifest = self.manifest.iter().map(|manifest| format!("--hpa {}", manifest.origin()));
@@ -219,7 +219,7 @@ impl Search {
     ///
     /// # Errors
     ///
-    /// Something of it is not of the form that its flag has.
+    /// A part of it does not have the form of its flag.
     pub fn first(&self) -> Result<Assumptions, Error> {
         self.assumptions(0)
     }
@@ -247,7 +247,7 @@ impl Search {
         pairs.map(|(axis, value)| format!("{}={value}", axis.path)).collect()
     }
 
-    /// What is assumed in a combination.
+    /// The assumptions of a combination.
     fn assumptions(&self, place: usize) -> Result<Assumptions, Error> {
         let mut typed = self.typed.clone();
         for (axis, value) in self.axes.iter().zip(self.values(place)) {
@@ -260,7 +260,7 @@ impl Search {
         Ok(assumptions)
     }
 
-    /// Plays a combination. None where the scale cannot be read.
+    /// Plays a combination. `None` if the scale cannot be read.
     pub fn play(&self, plan: &Plan, place: usize, expected: Option<&Filter<'_>>) -> Option<Tried> {
         let values = self.values(place);
         let played = || {
@@ -281,11 +281,11 @@ impl Search {
 }
 
 impl Search {
-    /// What was found, from what was tried. `rival` is the HPA as it is, if it meets what is expected.
+    /// The result of the search. `rival` is the HPA as it is, if it meets the expectations.
     ///
     /// # Errors
     ///
-    /// The API server would not take any of it.
+    /// The API server would reject all of them.
     pub fn found(
         &self,
         tried: Vec<Tried>,
@@ -322,16 +322,16 @@ impl Search {
 }
 
 impl Found {
-    /// Whether one of the settings that were tried meets what is expected.
+    /// Whether one of the settings that were tried meets the expectations.
     pub fn meets(&self) -> Truth {
         let best = self.tried.iter().map(|own| own.meets).max().unwrap_or(Truth::False);
-        // One that was not tried may.
+        // One that was not tried might.
         let is_open = self.tried.len() < self.combinations;
         if is_open { best.max(Truth::Unknown) } else { best }
     }
 }
 
-/// A message about a flag that sets what is varied, in words of what was typed.
+/// Words an error about the flag that sets a varied field in the form of `--vary`.
 fn in_words_of_vary(message: &str) -> String {
     let message = message.replace("--target ", "target.");
     message
@@ -341,7 +341,7 @@ fn in_words_of_vary(message: &str) -> String {
         .to_owned()
 }
 
-/// The places of those that neither another nor the rival beats, by replica-hours.
+/// The indices of those that neither another nor the rival beats, by replica-hours.
 fn front(totals: &[&Totals], rival: Option<&Totals>) -> Vec<usize> {
     let cost = |of: &Totals| (of.replica_passes(), of.short(), of.short_passes());
     let costs: Vec<_> = totals.iter().map(|of| cost(of)).collect();
@@ -360,7 +360,7 @@ fn front(totals: &[&Totals], rival: Option<&Totals>) -> Vec<usize> {
     front
 }
 
-/// Replica-hours, time short and shortfall, each in passes where it can be.
+/// Replica-hours, time short and shortfall, each in passes if possible.
 type Cost = (i128, SignedDuration, i128);
 
 #[cfg(test)]

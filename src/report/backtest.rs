@@ -1,4 +1,4 @@
-//! Runs over one load, side by side: what a comparison came to, how far the replay may be trusted, a table of
+//! Runs over one load, side by side: the result of the comparison, how far the replay can be trusted, a table of
 //! totals, where each candidate first parts from the replay, and a chart. The same as data.
 //! Candidates are compared with the replay, never with the record: sampling smooths peaks, and both runs see
 //! the same smoothing.
@@ -40,19 +40,19 @@ pub struct Compared<'a> {
 /// by two or more for longer than that, it misses more than the peaks between two samples.
 const TRUSTED: f64 = 0.9;
 
-/// Or if it has the recorded replicas themselves for a smaller share: of few replicas, one is much.
+/// Or if it has exactly the recorded replicas for a smaller share: of few replicas, one is much.
 const TRUSTED_EQUAL: f64 = 0.5;
 
 /// Or if its replica-hours, which is what people compare, are off by more.
 const TRUSTED_HOURS: f64 = 0.1;
 
-/// A share of the time without an answer that a comparison may not leave unsaid.
+/// The share of the time without an answer from which a comparison mentions it.
 const CONSIDERABLE: f64 = 0.1;
 
-/// Marks that are named.
+/// How many marks are named.
 const NAMED: usize = 3;
 
-/// The columns of most terminals, into which a table of one column for each run has to fit.
+/// The width of most terminals, into which a table with a column for each run has to fit.
 const WIDTH: usize = 80;
 
 /// The rows of the chart, which shares the screen with the table.
@@ -63,20 +63,20 @@ struct Column<'a> {
     title: String,
     totals: &'a Totals,
     kind: Kind,
-    /// Where it ends once the load is over.
+    /// Where it ends after the load.
     ends_at: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// It knows the replicas alone.
+    /// Only its replicas are known.
     Record,
     Replay,
     Candidate,
 }
 
-/// What a candidate is called: by its file without the directory, if that tells it from the others. A file
-/// that is given several times is numbered.
+/// The name of a candidate: its file without the directory, if that is unique. A file that is given several
+/// times is numbered.
 pub fn name(backtest: &Backtest, candidate: &Candidate) -> String {
     let short = |own: &Candidate| {
         let file = own.manifest.as_ref().map_or(&own.run.name, |manifest| &manifest.file);
@@ -124,7 +124,7 @@ impl<'a> Compared<'a> {
         name(self.backtest, candidate)
     }
 
-    /// What the run is called whose first pass is explained.
+    /// The name of the run whose first pass is explained.
     pub(super) fn first(&self) -> String {
         let first = self.backtest.candidates.first();
         first.map_or_else(|| self.backtest.replay.name.clone(), |first| self.name(first))
@@ -150,7 +150,7 @@ impl<'a> Compared<'a> {
         Some(Searched::new(found, self.totals()))
     }
 
-    /// What the comparison came to, in a few words.
+    /// The result of the comparison, in a few words.
     pub(super) fn headline(&self) -> (Tone, String) {
         if let Some(search) = self.search() {
             return search.headline();
@@ -242,7 +242,7 @@ impl<'a> Compared<'a> {
         }
     }
 
-    /// How a candidate and the replay end once the load is over, if not alike.
+    /// How a candidate and the replay end after the load, if differently.
     fn ends(&self, candidate: &Candidate) -> Option<(String, String)> {
         let (own, before) = (ends_at(&candidate.run), ends_at(&self.backtest.replay));
         (own != before).then_some((own, before))
@@ -261,7 +261,7 @@ impl<'a> Compared<'a> {
         is_considerable(own).then(|| format!("NO ANSWER FOR {length} OF {span}{in_both}"))
     }
 
-    /// Why the replay may not be trusted.
+    /// Why the replay cannot be trusted.
     pub(super) fn warning(&self) -> Option<String> {
         let check = self.backtest.check.as_ref()?;
         let equal = share(check.equal, check.compared)?;
@@ -281,7 +281,7 @@ impl<'a> Compared<'a> {
         ))
     }
 
-    /// What keeps the runs from being certain.
+    /// Why the runs are uncertain.
     pub(super) fn doubt(&self) -> Option<String> {
         let mut all = self.candidates.iter().chain([&self.replay]);
         all.any(|played| played.certainty == Certainty::Bounded).then(|| {
@@ -291,8 +291,7 @@ impl<'a> Compared<'a> {
         })
     }
 
-    /// A line for each thing that is assumed: first what all runs share, then what each candidate has of its
-    /// own.
+    /// A line for each assumption: first those of all runs, then those of each candidate.
     pub(super) fn assuming(&self, symbols: Symbols) -> Vec<String> {
         let is_new = |own: &&Override| {
             own.observed.as_ref().is_none_or(|observed| observed.plain() != own.assumed)
@@ -307,7 +306,7 @@ impl<'a> Compared<'a> {
         shared.chain(own).collect()
     }
 
-    /// What is assumed of a candidate alone, in addition to its origin.
+    /// The assumptions of one candidate, in addition to its origin.
     fn own(&self, candidate: &'a Candidate) -> impl Iterator<Item = &'a Override> {
         let shared = &self.backtest.replay.overrides;
         let is_shared = |own: &Override| {
@@ -451,7 +450,7 @@ impl<'a> Compared<'a> {
         parts.join("; ")
     }
 
-    /// The totals, a column for each run; a row for each where that is too wide.
+    /// The totals, with a column for each run, or a row for each if that is too wide.
     fn table(&self) -> [Part; 2] {
         let recorded = self.backtest.check.as_ref().map(|check| Column {
             title: "RECORDED".to_owned(),
@@ -510,7 +509,7 @@ impl<'a> Compared<'a> {
         [Part::Table(table), Part::Text(sentences)]
     }
 
-    /// Whether a candidate compares a metric with another target than the HPA as it is does.
+    /// Whether a candidate has another target for a metric than the HPA as it is.
     fn has_other_targets(&self) -> bool {
         let targets = |run: &'a Run| {
             run.input.snapshot.hpa.spec.metrics.iter().map(|own| (own.label(), own.target()))
@@ -660,7 +659,7 @@ impl<'a> Compared<'a> {
         let span = self.totals().span();
         let drawn = self.each().take(self.drawn());
         let candidates = drawn.map(|(name, _, played)| played.replicas(&name));
-        // Of one candidate, the line is what the comparison is about.
+        // With one candidate, its line is what the comparison is about.
         let mut series: Vec<_> = candidates.collect();
         series.insert(series.len().min(1), self.replay.replicas("replay"));
         let check = self.backtest.check.as_ref();
@@ -681,7 +680,7 @@ impl<'a> Compared<'a> {
         let marks = self.backtest.load.iter().flat_map(|load| &load.marks);
         let marks =
             marks.map(|mark| (mark.time.duration_since(timeline.start), at_a_glance(&mark.text)));
-        // The pass at the end of the load is no part of it.
+        // The pass at the end of the load is not part of it.
         let end = millis(span);
         series.iter_mut().for_each(|own| own.steps.retain(|(at, _)| *at < end));
         let clock = self.clock();
@@ -710,18 +709,18 @@ impl<'a> Column<'a> {
         (self.totals.passes > 0).then_some(self.totals)
     }
 
-    /// The same with what the run is called.
+    /// The same with the name of the run.
     fn of_run_titled(&self) -> Option<(&str, &'a Totals)> {
         Some((&*self.title, self.of_run()?))
     }
 
-    /// The totals of a run, which knows of proposals.
+    /// The totals of a run, with proposals.
     fn of_run(&self) -> Option<&'a Totals> {
         (self.kind != Kind::Record).then_some(self.totals)
     }
 }
 
-/// What a pass made of the replicas, and why.
+/// How a pass changed the replicas, and why.
 fn done(played: &Played<'_>, change: &Change) -> String {
     let Change { from, to, .. } = change;
     let what = if from == to { format!("keeps {to}") } else { format!("goes to {to}") };
@@ -731,7 +730,7 @@ fn done(played: &Played<'_>, change: &Change) -> String {
     }
 }
 
-/// Where a run ends once the load is over.
+/// Where a run ends after the load.
 fn ends_at(run: &Run) -> String {
     let Timeline { totals, swing, .. } = &run.timeline;
     match swing {
@@ -750,7 +749,7 @@ fn at_a_glance(text: &str) -> String {
     }
 }
 
-/// Whether the time without an answer is too long to be left unsaid.
+/// Whether the time without an answer is long enough to be mentioned.
 fn is_considerable(totals: &Totals) -> bool {
     totals.unanswered().as_secs_f64() >= CONSIDERABLE * totals.span().as_secs_f64()
         && !totals.unanswered().is_zero()
@@ -760,12 +759,12 @@ fn rescales(totals: &Totals) -> String {
     format!("{} ({})", totals.rescales, totals.reversals)
 }
 
-/// The name of a candidate as a title: a file keeps its letters.
+/// The name of a candidate as a title: a file keeps its case.
 fn heading(name: &str) -> String {
     if name == "candidate" { name.to_uppercase() } else { name.to_owned() }
 }
 
-/// How replica-hours differ from those before, as a title.
+/// How the replica-hours changed, as a title.
 fn difference(own: f64, before: f64) -> String {
     if before <= 0.0 {
         return format!("{} REPLICA-HOURS INSTEAD OF {}", hours(own), hours(before));
@@ -790,7 +789,7 @@ fn signed(share: f64) -> String {
     }
 }
 
-/// A part of a whole; none where there is no whole.
+/// A part of a whole; `None` if the whole is 0.
 fn share(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }

@@ -1,13 +1,13 @@
-//! What is expected of an answer, and whether it holds, for each spec that is judged.
+//! The expectations of an answer, and whether they hold, for each spec that is judged.
 
 use super::section::{Detail, Part, Section};
 use crate::backtest::ManifestPlace;
 use crate::whatif::expect::{Expectation, Truth};
 
-/// What is expected of one spec.
+/// The expectations of one spec.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
-    /// What the spec is called, if there are several.
+    /// The name of the spec, if there are several.
     pub candidate: Option<String>,
     /// The manifest that it comes from, if it comes from one.
     pub manifest: Option<ManifestPlace>,
@@ -16,7 +16,7 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// What an HPA is called of which this is a candidate.
+    /// Returns the name of an HPA, with the candidate's if there are several.
     pub(crate) fn named(&self, hpa: &str) -> String {
         match &self.candidate {
             Some(candidate) => format!("{hpa} ({candidate})"),
@@ -31,7 +31,7 @@ pub(crate) fn expected(judged: &[Judged]) -> Option<Section> {
     Section::new("EXPECTED", Detail::Always, [lines]).unless_empty()
 }
 
-/// Each expectation with how it stands, and what that rests on.
+/// Each expectation with its result, and what that is based on.
 fn worded(judged: &Judged) -> impl Iterator<Item = (String, String)> {
     let of = judged.candidate.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
     judged.expectations.iter().map(move |expectation| {

@@ -29,13 +29,13 @@ pub struct Prediction<'a> {
     pub(crate) observed: Observed,
     /// The passes that follow; `None` if they were not asked for or cannot be played.
     pub timeline: Option<Played<'a>>,
-    /// The runs side by side; none where there is nothing to compare.
+    /// The runs side by side; `None` if there is nothing to compare.
     pub(crate) backtest: Option<Compared<'a>>,
     #[serde(serialize_with = "in_one_list")]
     pub(crate) expectations: Vec<Judged>,
     /// For each metric, at which values the answer changes; empty if the pass ignores metrics.
     pub(crate) thresholds: Vec<Thresholds>,
-    /// The targets that keep the scale points where pods are assumed to request something else.
+    /// The targets that keep the scale points, if other requests are assumed.
     pub(crate) kept_targets: Vec<KeptTarget>,
     #[serde(skip)]
     observed_headline: Headline,
@@ -60,7 +60,7 @@ fn in_one_list<S: Serializer>(judged: &[Judged], serializer: S) -> Result<S::Ok,
 /// The answer without the overrides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Observed {
-    /// The replicas after the pass; none where the scale could not be read.
+    /// The replicas after the pass; `None` if the scale could not be read.
     pub(crate) replicas: Option<i32>,
     /// Whether what is unknown could change it.
     pub(crate) certainty: Certainty,
@@ -69,7 +69,7 @@ pub(crate) struct Observed {
 }
 
 impl<'a> Prediction<'a> {
-    /// Puts the two passes side by side.
+    /// Compares the two passes.
     pub fn new(
         mut explanation: Explanation<'a>,
         overrides: Vec<Override>,
@@ -80,7 +80,7 @@ impl<'a> Prediction<'a> {
         observed: &Explanation<'_>,
     ) -> Self {
         explanation.kind = "Prediction";
-        // What was written is the answer to what was observed.
+        // The written status belongs to the observed state.
         explanation.comparison = None;
         let words = Words { explanation: observed, wide: false, symbols: Symbols::UNICODE };
         let (observed_headline, _) = words.verdict();
@@ -126,7 +126,7 @@ impl<'a> Prediction<'a> {
         backtest.or_else(|| self.timeline.as_ref().map(Played::chart))
     }
 
-    /// Replicas over the values of the metric whose curve was asked for.
+    /// Replicas over the values of the metric of `--curve`.
     pub fn curve(&self) -> Option<Chart> {
         let replicas = self.explanation.pass.decision.replicas_after();
         let now = self.explanation.pass.input.snapshot.now;

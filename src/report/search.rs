@@ -25,12 +25,12 @@ pub(super) struct Searched<'a> {
 pub(super) const OTHER_TARGETS: &str = "A run is short of its own proposals: with a higher target it is short less \
                                         often, but its pods are busier.";
 
-/// Whether a field decides what is proposed.
+/// Whether a field affects the proposals.
 fn is_about_targets(path: &str) -> bool {
     path.starts_with("target.") || path.trim_start_matches("spec.").starts_with("metrics")
 }
 
-/// Settings that are shown; JSON has all of them.
+/// How many settings are shown; JSON has all of them.
 const SHOWN: usize = 20;
 
 /// The rows of the chart, which shares the screen with the table.
@@ -50,7 +50,7 @@ impl<'a> Searched<'a> {
         })
     }
 
-    /// What it came to, in a few words.
+    /// The result, in a few words.
     pub(super) fn headline(&self) -> (Tone, String) {
         let Found { combinations, tried, front, stopped, .. } = self.found;
         let is_met = |own: &&Tried| own.result.is_ok() && own.meets == Truth::True;
@@ -98,7 +98,7 @@ impl<'a> Searched<'a> {
             .collect()
     }
 
-    /// The last parts of the paths that tell the fields apart; with the unit that a part names.
+    /// The last parts of the paths that distinguish the fields, with the unit that a part names.
     fn titles(&self) -> Vec<(String, &'static str)> {
         let fields = &self.found.fields;
         let short = |path: &str| path.rsplit('.').next().unwrap_or(path).to_owned();

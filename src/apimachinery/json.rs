@@ -13,6 +13,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 mod objects;
 
+use objects::Place;
+
 pub(crate) use objects::Objects;
 
 /// Why JSON could not be read as a type.
@@ -88,11 +90,11 @@ pub(crate) fn shortened(message: &str) -> Cow<'_, str> {
 /// Reads one JSON text; an error names the field.
 pub(crate) fn decode<T: DeserializeOwned>(json: &str) -> Result<T, DecodeError> {
     let mut deserializer = serde_json::Deserializer::from_str(json);
-    let value = serde_path_to_error::deserialize(Objects(&mut deserializer)).map_err(|error| {
-        let path = error.path().to_string();
-        let path = if path == "." { String::new() } else { path };
-        DecodeError { path, ..error.into_inner().into() }
-    })?;
+    let place = Place::default();
+    let value = match T::deserialize(Objects::placed(&mut deserializer, &place)) {
+        Ok(value) => value,
+        Err(error) => return Err(DecodeError { path: place.path(), ..error.into() }),
+    };
     deserializer.end()?;
     Ok(value)
 }
@@ -102,7 +104,7 @@ pub(crate) fn decode<T: DeserializeOwned>(json: &str) -> Result<T, DecodeError> 
 pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
     let text = String::from_utf8_lossy(json);
     let mut deserializer = serde_json::Deserializer::from_str(&text);
-    let value = T::deserialize(Objects(&mut deserializer)).map_err(|e| e.to_string())?;
+    let value = T::deserialize(Objects::new(&mut deserializer)).map_err(|e| e.to_string())?;
     deserializer.end().map_err(|e| e.to_string())?;
     Ok(value)
 }

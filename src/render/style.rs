@@ -68,6 +68,10 @@ pub(super) fn is_unsafe(letter: char) -> bool {
 
 /// Whether a character joins or breaks lines, changes or annotates others, or may take no space.
 fn is_invisible(letter: char) -> bool {
+    // Nearly all text, which is checked letter by letter.
+    if letter.is_ascii() {
+        return false;
+    }
     matches!(letter, '\u{2028}' | '\u{2029}' | '\u{fff9}'..='\u{fffb}')
         || DEFAULT_IGNORABLE.iter().any(|(first, last)| (*first..=*last).contains(&letter))
 }

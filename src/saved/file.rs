@@ -191,7 +191,7 @@ fn read_json(text: &str, origin: &str, line: usize, objects: &mut Objects) -> Re
         SourceText { origin, line: line + lines(&text[..counted]), text, fault: &fault };
     let mut reader = serde_json::Deserializer::from_str(text);
     let object = ObjectReader { objects: &mut *objects, source, inherited: None, depth: 0 };
-    if let Err(e) = object.deserialize(json::Objects(&mut reader)) {
+    if let Err(e) = object.deserialize(json::Objects::new(&mut reader)) {
         return Err(fault.take().unwrap_or_else(|| Fault::from_json(&e, text)));
     }
     if reader.end().is_ok() {
@@ -204,7 +204,7 @@ fn read_json(text: &str, origin: &str, line: usize, objects: &mut Objects) -> Re
         source.line += lines(&text[counted..before]);
         counted = before;
         let object = ObjectReader { objects: &mut *objects, source, inherited: None, depth: 0 };
-        if let Err(e) = object.deserialize(json::Objects(document)) {
+        if let Err(e) = object.deserialize(json::Objects::new(document)) {
             let own = Fault::from_json(&e, document.get());
             let own = Fault { read: own.read + before, ..own };
             return Err(fault.take().unwrap_or(own));

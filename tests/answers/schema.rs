@@ -119,12 +119,11 @@ fn inputs() -> Vec<(String, Input)> {
     let examples =
         EXAMPLES.map(|(directory, name)| (directory.to_owned(), example(directory, name)));
     let mut inputs: Vec<_> = recorded.chain(made).chain(versions).chain(examples).collect();
-    let mut unknown = inputs.clone();
-    for (name, input) in &mut unknown {
-        name.push_str(" without its memory");
+    let unknown: Vec<_> = inputs.iter().step_by(3).cloned().collect();
+    inputs.extend(unknown.into_iter().map(|(name, mut input)| {
         input.stated_memory = None;
-    }
-    inputs.extend(unknown);
+        (format!("{name} without its memory"), input)
+    }));
     inputs.extend(written::CASES.iter().map(|case| {
         let input = common::read(&case.input()).unwrap_or_else(|e| panic!("{}: {e}", case.name));
         (case.name.to_owned(), input)
@@ -138,16 +137,17 @@ fn the_schema_describes_what_is_printed() {
     let mut wrong = Vec::new();
     let mut met = BTreeSet::new();
     for (place, (name, input)) in inputs().iter().enumerate() {
-        let (_, printed) = common::explain_as(input, |explanation| {
-            (structured::json(explanation), structured::yaml(explanation))
+        // Reading YAML takes longer than everything else.
+        let with_yaml = place % 8 == 0;
+        let (_, (json, yaml)) = common::explain_as(input, |explanation| {
+            let yaml = with_yaml.then(|| structured::yaml(explanation).unwrap());
+            (structured::json(explanation).unwrap(), yaml)
         });
-        let (json, yaml) = (printed.0.unwrap(), printed.1.unwrap());
         let object: Value = serde_json::from_str(&json).expect("JSON is printed");
         if let Some(error) = validator.iter_errors(&object).next() {
             wrong.push(format!("{name}: {}: {error}", error.instance_path()));
         }
-        // Reading YAML takes longer than everything else.
-        if place % 8 == 0 {
+        if let Some(yaml) = yaml {
             let from_yaml: Value = serde_yaml::from_str(&yaml).expect("YAML is printed");
             if from_yaml != object {
                 wrong.push(format!("{name}: YAML and JSON differ"));

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::apimachinery::yaml;
+use crate::apimachinery::{json, yaml};
 use crate::secret::Secret;
 
 /// One file, or several merged ones.
@@ -182,15 +182,12 @@ pub(crate) fn typed<T: DeserializeOwned>(value: Value, place: &str) -> Result<T,
         "" => "it is not an object".to_owned(),
         path => format!("the value of {path} has the wrong type"),
     };
-    // Otherwise the elements of a list would be read as fields, in order.
     if !value.is_object() {
         return Err(wrong(place));
     }
-    serde_path_to_error::deserialize(value).map_err(|e| {
-        let path = e.path().to_string();
-        let dot = if place.is_empty() || path == "." { "" } else { "." };
-        let path = if path == "." { "" } else { path.as_str() };
-        wrong(&format!("{place}{dot}{path}"))
+    json::decode(&value.to_string()).map_err(|e| {
+        let dot = if place.is_empty() || e.path.is_empty() { "" } else { "." };
+        wrong(&format!("{place}{dot}{}", e.path))
     })
 }
 

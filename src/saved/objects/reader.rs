@@ -355,7 +355,7 @@ fn read_raw<'de, T: Default + Deserialize<'de>, E: Error>(
     raw: &'de RawValue,
     source: SourceText<'_>,
 ) -> Result<T, E> {
-    let read = Option::<T>::deserialize(json::Objects(raw));
+    let read = Option::<T>::deserialize(json::Objects::new(raw));
     let read = read.map_err(|e| source.note::<E>(raw.get(), Fault::from_json(&e, raw.get())))?;
     Ok(read.unwrap_or_default())
 }
@@ -584,7 +584,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Replay<'_, 'de, A> {
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
         match self.current.get() {
             Some(value) => seed
-                .deserialize(json::Objects(value))
+                .deserialize(json::Objects::new(value))
                 .map_err(|e| self.source.note(value.get(), Fault::from_json(&e, value.get()))),
             None => self.rest.next_value_seed(seed),
         }

@@ -204,7 +204,7 @@ impl Prometheus {
         let path = format!("{}/api/v1/{path}", self.base);
         // Prometheus itself answers 503 to a query that took too long, and would do so again.
         let is_answer = |status: &ApiStatus| said(status).is_some();
-        let response = self.session.get_unless(&path, JSON, is_answer).await;
+        let response = self.session.get_unless(&path, JSON, &is_answer).await;
         let response = response.map_err(|failure| self.failed(of, &failure))?;
         let mut answer = answer::read(&response.body).map_err(|fault| match fault {
             Fault::Said { .. } => self.error(of, &fault),

@@ -294,7 +294,7 @@ impl Session {
             }
             _ => None,
         };
-        let answer = self.send(&ask, wait).await?;
+        let answer = self.send(&ask, &wait).await?;
         self.unpacked(method, path, answer).await
     }
 
@@ -307,10 +307,10 @@ impl Session {
         &self,
         path: &str,
         accept: &str,
-        is_answer: impl Fn(&ApiStatus) -> bool,
+        is_answer: &dyn Fn(&ApiStatus) -> bool,
     ) -> Result<Response, Failure> {
         let answer =
-            self.get_while(path, accept, Patience::Own, |status| !is_answer(status)).await?;
+            self.get_while(path, accept, Patience::Own, &|status| !is_answer(status)).await?;
         self.unpacked(Method::Get, path, answer).await
     }
 
@@ -320,7 +320,7 @@ impl Session {
         accept: &str,
         patience: Patience,
     ) -> Result<Response<Packed>, Failure> {
-        self.get_while(path, accept, patience, |_| true).await
+        self.get_while(path, accept, patience, &|_| true).await
     }
 
     async fn get_while(
@@ -328,7 +328,7 @@ impl Session {
         path: &str,
         accept: &str,
         patience: Patience,
-        may_pass: impl Fn(&ApiStatus) -> bool,
+        may_pass: &dyn Fn(&ApiStatus) -> bool,
     ) -> Result<Response<Packed>, Failure> {
         let ask = Ask { method: Method::Get, path, accept, body: &[] };
         let wait = |failure: &Failure, retry_after, tries| {
@@ -340,15 +340,15 @@ impl Session {
             };
             retry::wait(ending, tries, patience)
         };
-        self.send(&ask, wait).await
+        self.send(&ask, &wait).await
     }
 
     /// Sends a request, and again after each pause that `wait` returns, and once more with fresh
-    /// credentials.
+    /// credentials. It is long, so there is one copy for all ways to wait.
     async fn send(
         &self,
         ask: &Ask<'_>,
-        wait: impl Fn(&Failure, Option<Duration>, u32) -> Option<Duration>,
+        wait: &dyn Fn(&Failure, Option<Duration>, u32) -> Option<Duration>,
     ) -> Result<Response<Packed>, Failure> {
         let Ask { method, path, .. } = *ask;
         let mut tries = 0;

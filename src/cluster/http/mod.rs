@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::future::LocalBoxFuture;
 use http::{HeaderMap, Request, header};
 use http_body_util::BodyExt;
 use jiff::Timestamp;
@@ -344,12 +345,13 @@ impl Session {
     }
 
     /// Sends a request, and again after each pause that `wait` returns, and once more with fresh
-    /// credentials. It is long, so there is one copy for all ways to wait.
-    async fn send(
-        &self,
-        ask: &Ask<'_>,
-        wait: &dyn Fn(&Failure, Option<Duration>, u32) -> Option<Duration>,
-    ) -> Result<Response<Packed>, Failure> {
+    /// credentials. In a box, because the compiler copies the code of a future to each place that awaits it.
+    fn send<'a>(
+        &'a self,
+        ask: &'a Ask<'a>,
+        wait: &'a dyn Fn(&Failure, Option<Duration>, u32) -> Option<Duration>,
+    ) -> LocalBoxFuture<'a, Result<Response<Packed>, Failure>> {
+        Box::pin(async move {
         let Ask { method, path, .. } = *ask;
         let mut tries = 0;
         let begun = Instant::now();
@@ -404,6 +406,7 @@ impl Session {
                 }
             }
         }
+        })
     }
 
     /// Records how many times it was tried.

@@ -187,7 +187,6 @@ fn place_of(location: serde_yaml::Location) -> (usize, usize) {
 
 /// Returns the reader's message without the position, which it repeats, and without advice to programmers.
 fn message_of(error: &serde_yaml::Error) -> String {
-    use serde_yaml::MessageFormatter;
     use serde_yaml::budget::BudgetBreach;
 
     match error.without_snippet() {
@@ -202,9 +201,12 @@ fn message_of(error: &serde_yaml::Error) -> String {
             _ => "too large after expanding aliases".to_owned(),
         },
         error => {
-            // The error's own text would draw the place, with as much code as a reader of YAML.
-            let text = serde_yaml::UserMessageFormatter.format_message(error);
-            plain(text.lines().next().unwrap_or_default())
+            let text = error.render_with_formatter(&serde_yaml::UserMessageFormatter);
+            let text = text.lines().next().unwrap_or_default();
+            let end = error.location().and_then(|at| {
+                text.strip_suffix(&format!(" at line {}, column {}", at.line(), at.column()))
+            });
+            plain(end.unwrap_or(text))
         }
     }
 }

@@ -352,39 +352,41 @@ impl Session {
         wait: &'a dyn Fn(&Failure, Option<Duration>, u32) -> Option<Duration>,
     ) -> LocalBoxFuture<'a, Result<Response<Packed>, Failure>> {
         Box::pin(async move {
-        let Ask { method, path, .. } = *ask;
-        let mut tries = 0;
-        let begun = Instant::now();
-        loop {
-            tries += 1;
-            let clients = self.clients();
-            let client = match method {
-                Method::Get => clients.reads.clone(),
-                // The server may be closing a kept connection at this moment, and then no one could
-                // tell whether the write arrived.
-                _ => clients.source.client(),
-            };
-            let sent = Instant::now();
-            let tried = self.try_once(&client, &clients.sent, ask).await;
-            self.keep_pace(path, tried.as_ref().map_or_else(|(e, _)| Some(e), |_| None));
-            let (failure, retry_after) = match tried {
-                Ok(response) => return Ok(response),
-                Err(failed) => failed,
-            };
-            if failure.status().is_none() {
-                self.note_request(ask, &format!("failed: {failure}"), sent.elapsed());
+            let Ask { method, path, .. } = *ask;
+            let mut tries = 0;
+            let begun = Instant::now();
+            loop {
+                tries += 1;
+                let clients = self.clients();
+                let client = match method {
+                    Method::Get => clients.reads.clone(),
+                    // The server may be closing a kept connection at this moment, and then no one could
+                    // tell whether the write arrived.
+                    _ => clients.source.client(),
+                };
+                let sent = Instant::now();
+                let tried = self.try_once(&client, &clients.sent, ask).await;
+                self.keep_pace(path, tried.as_ref().map_or_else(|(e, _)| Some(e), |_| None));
+                let (failure, retry_after) = match tried {
+                    Ok(response) => return Ok(response),
+                    Err(failed) => failed,
+                };
+                if failure.status().is_none() {
+                    self.note_request(ask, &format!("failed: {failure}"), sent.elapsed());
+                }
+                if failure.status() == Some(401) && self.renew(clients.age).await? {
+                    continue;
+                }
+                let in_time = |wait: &Duration| {
+                    self.deadline().is_none_or(|end| Instant::now() + *wait < end)
+                };
+                let Some(wait) = wait(&failure, retry_after, tries).filter(in_time) else {
+                    return Err(self.after_tries(failure, tries, begun));
+                };
+                self.note(format!("{method} {path}: {failure}; trying again in {wait:.1?}"));
+                self.pause(method, wait).await;
             }
-            if failure.status() == Some(401) && self.renew(clients.age).await? {
-                continue;
-            }
-            let in_time =
-                |wait: &Duration| self.deadline().is_none_or(|end| Instant::now() + *wait < end);
-            let Some(wait) = wait(&failure, retry_after, tries).filter(in_time) else {
-                return Err(self.after_tries(failure, tries, begun));
-            };
-            self.note(format!("{method} {path}: {failure}; trying again in {wait:.1?}"));
-            self.pause(method, wait).await;
-        }
+        })
     }
 
     /// If many objects are read: continues while there are answers, and counts failures.
@@ -406,7 +408,6 @@ impl Session {
                 }
             }
         }
-        })
     }
 
     /// Records how many times it was tried.

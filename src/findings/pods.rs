@@ -295,12 +295,12 @@ pub(super) fn never_ready(case: &Case<'_>) -> Option<Finding> {
     let is_same = |pod: &&Pod| revision(pod) == stuck_revision;
     let is_new = stuck.iter().all(is_same) && !case.pods().all(|pod| is_same(&pod));
     let about = |pod: &&Pod| {
-        let worst = |waits: bool| {
-            let mut all = pod.statuses.iter().collect::<Vec<_>>();
-            all.retain(|status| !waits || failure(status).is_some());
-            all.into_iter().max_by_key(|status| status.restart_count)
+        let worst = |of: &dyn Fn(&ContainerStatus) -> bool| {
+            let all = pod.statuses.iter().filter(|status| of(status));
+            all.max_by_key(|status| status.restart_count)
         };
-        let status = worst(true).or_else(|| worst(false).filter(|it| it.restart_count > 0));
+        let status =
+            worst(&|it| failure(it).is_some()).or_else(|| worst(&|it| has_restarted(pod, it)));
         StuckPod {
             name: pod.name.clone(),
             since: pod.start_time.or(pod.created),
@@ -527,9 +527,16 @@ fn is_stuck(case: &Case<'_>, pod: &Pod) -> bool {
     }
     let controller = &case.snapshot().controller;
     let usual = controller.cpu_initialization_period + controller.initial_readiness_delay;
-    let fails = |it: &ContainerStatus| failure(it).is_some() || it.restart_count > 0;
+    let fails = |it: &ContainerStatus| failure(it).is_some() || has_restarted(pod, it);
     let limit = if pod.statuses.iter().any(fails) { usual } else { usual.max(LONG_START) };
     case.age(pod).is_some_and(|age| age > limit)
+}
+
+/// Whether a container has restarted that still matters: other init containers than sidecars are done once the pod
+/// runs.
+fn has_restarted(pod: &Pod, status: &ContainerStatus) -> bool {
+    let is_left = || pod.running(false).any(|own| own.name == status.name);
+    status.restart_count > 0 && (pod.phase == Phase::Pending || is_left())
 }
 
 /// Whether a pod has started, was never ready, and may still become ready.

@@ -197,6 +197,8 @@ fn pods_that_were_never_ready() {
     };
     let (late, early) = ("2026-11-21T05:50:00Z", "2026-11-21T05:00:00Z");
     let crashes = waiting("CrashLoopBackOff", 7);
+    let prepared = json!({"spec": {"initContainers": [{"name": "setup"}]},
+        "status": {"initContainerStatuses": [{"name": "setup", "restartCount": 3}]}});
     let was_ready = json!({"status": {"conditions": [
         {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:20:00Z"}]}});
     let code = Code::NeverReady;
@@ -214,6 +216,12 @@ fn pods_that_were_never_ready() {
             "crash, but have only just started",
             code,
             with_pods(&unready("2026-11-21T05:57:00Z"), &["web-2"], &crashes),
+            None,
+        ),
+        (
+            "had to repeat what has been done since",
+            code,
+            with_pods(&unready(late), &["web-2"], &prepared),
             None,
         ),
         (

@@ -306,4 +306,12 @@ fn only_one_load_can_be_played() {
     let odd = load.replace("\"rows\"", "\"lines\"");
     let error = read_text(&odd, "odd", &mut Objects::default()).unwrap_err();
     assert!(error.message.contains("unknown field"), "{error}");
+    for version in ["v9", "kubectl-hpa/v9"] {
+        let other = load.replace("kubectl-hpa/v1alpha1", version);
+        let error = read_text(&other, "other", &mut Objects::default()).unwrap_err();
+        let want = format!(
+            "unsupported apiVersion \"{version}\" of Load; expected \"kubectl-hpa/v1alpha1\""
+        );
+        assert!(error.message.ends_with(&want), "{error}");
+    }
 }

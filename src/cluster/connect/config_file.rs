@@ -131,7 +131,7 @@ struct Named {
 /// Reads a file's text; the error names a line or a field. Resolves paths relative to `directory`.
 pub(crate) fn parse(text: &str, directory: &Path) -> Result<Kubeconfig, String> {
     let value = document(text)?;
-    let file: File = typed(value, "")?;
+    let file: File = typed(&value, "")?;
     let right_kind = matches!(file.kind.as_str(), "" | "Config");
     if !right_kind || !matches!(file.api_version.as_str(), "" | "v1") {
         return Err("it is not of kind Config and apiVersion v1".to_owned());
@@ -177,14 +177,11 @@ fn drop_nulls(value: &mut Value) {
 }
 
 /// Reads a value as a type; the error says where the type is wrong, without the value.
-pub(crate) fn typed<T: DeserializeOwned>(value: Value, place: &str) -> Result<T, String> {
+pub(crate) fn typed<T: DeserializeOwned>(value: &Value, place: &str) -> Result<T, String> {
     let wrong = |path: &str| match path {
         "" => "it is not an object".to_owned(),
         path => format!("the value of {path} has the wrong type"),
     };
-    if !value.is_object() {
-        return Err(wrong(place));
-    }
     json::decode(&value.to_string()).map_err(|e| {
         let dot = if place.is_empty() || e.path.is_empty() { "" } else { "." };
         wrong(&format!("{place}{dot}{}", e.path))
@@ -198,13 +195,13 @@ fn entries<T: DeserializeOwned + Default>(
 ) -> Result<BTreeMap<String, T>, String> {
     let mut entries = BTreeMap::new();
     for (place, entry) in list.into_iter().enumerate() {
-        let entry: Named = typed(entry, &format!("{field}[{place}]"))?;
+        let entry: Named = typed(&entry, &format!("{field}[{place}]"))?;
         let name = entry.name.clone();
         let content = content(entry);
         let content = if content.is_null() {
             T::default()
         } else {
-            typed(content, &format!("{field}[{place}]"))?
+            typed(&content, &format!("{field}[{place}]"))?
         };
         if entries.insert(name.clone(), content).is_some() {
             return Err(format!("duplicate name {name:?} in {field}"));

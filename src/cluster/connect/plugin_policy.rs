@@ -61,7 +61,7 @@ pub(crate) fn load(env: &Environment) -> Result<Policy, Error> {
 }
 
 fn parse(text: &str) -> Result<Policy, String> {
-    let preference: Preference = typed(document(text)?, "")?;
+    let preference: Preference = typed(&document(text)?, "")?;
     let list: Vec<String> = preference
         .credential_plugin_allowlist
         .into_iter()

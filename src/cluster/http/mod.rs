@@ -52,6 +52,10 @@ struct Ask<'a> {
     body: &'a [u8],
 }
 
+/// How long to wait before a request is sent again, by its failure, the server's `Retry-After` and the tries so
+/// far; `None` if it is not.
+type Wait<'w> = dyn Fn(&Failure, Option<Duration>, u32) -> Option<Duration> + 'w;
+
 /// A successful answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Response<B = Bytes> {
@@ -349,7 +353,7 @@ impl Session {
     fn send<'a>(
         &'a self,
         ask: &'a Ask<'a>,
-        wait: &'a dyn Fn(&Failure, Option<Duration>, u32) -> Option<Duration>,
+        wait: &'a Wait<'_>,
     ) -> LocalBoxFuture<'a, Result<Response<Packed>, Failure>> {
         Box::pin(async move {
             let Ask { method, path, .. } = *ask;

@@ -391,8 +391,8 @@ impl Undecoded {
 }
 
 /// Reads the fields of an object that creates pods.
-fn workload<'de, E: Error>(
-    fields: &BTreeMap<String, &'de RawValue>,
+fn workload<E: Error>(
+    fields: &BTreeMap<String, &RawValue>,
     source: SourceText<'_>,
     group: &str,
     kind: &str,

@@ -90,9 +90,14 @@ pub struct ConnectionFlags {
     pub disable_compression: Option<bool>,
 
     /// Verbosity of logs, 0 to 9: retries from level 1, every request from level 6
-    #[arg(short = 'v', long = "v", value_name = "LEVEL", default_value_t = 0,
-        value_parser = clap::value_parser!(u8).range(0..=9))]
-    pub verbosity: u8,
+    #[arg(
+        short = 'v',
+        long = "v",
+        value_name = "LEVEL",
+        default_value_t = 0,
+        allow_negative_numbers = true
+    )]
+    pub verbosity: i32,
 
     /// Treat warnings of the server as errors and exit with a non-zero code
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true,
@@ -177,6 +182,9 @@ mod tests {
         assert_eq!(flags.impersonate_groups, ["a,b", "c"]);
         assert_eq!(flags.verbosity, 6);
         assert!(!format!("{flags:?}").contains("s3cr3t"));
-        assert!(Line::try_parse_from(["test", "--v=10"]).is_err());
+        // Any level, as for kubectl.
+        for (given, level) in [("--v=10", 10), ("-v=-1", -1)] {
+            assert_eq!(parsed(&[given]).verbosity, level);
+        }
     }
 }

@@ -35,10 +35,19 @@ pub enum Block {
     AtZero,
     /// The selector of the target is unusable.
     Selector,
+    /// Other HPAs select the same pods.
+    SharedPods,
     /// Too many metrics failed.
     Metrics,
     /// The scale could not be written.
     NotWritten,
+}
+
+impl Block {
+    /// Whether the controller tried to decide and could not.
+    pub fn is_undecided(self) -> bool {
+        matches!(self, Self::Selector | Self::SharedPods | Self::Metrics)
+    }
 }
 
 /// Queries on a decision's trace.
@@ -107,7 +116,10 @@ impl Decision {
         self.trace.iter().find_map(|step| match step {
             Step::ReadScale { replicas: None, .. } => Some(Block::NoScale),
             Step::ChoosePath { path: Path::Disabled, .. } => Some(Block::AtZero),
-            Step::RejectSelector { .. } => Some(Block::Selector),
+            Step::RejectSelector { hpas, .. } => Some(match hpas.is_empty() {
+                true => Block::Selector,
+                false => Block::SharedPods,
+            }),
             Step::CombineMetrics { accepted: false, unread: 0, .. } => Some(Block::Metrics),
             Step::Rescale { error: Some(_), .. } => Some(Block::NotWritten),
             _ => None,

@@ -185,7 +185,7 @@ pub(super) fn selector_matches_nothing(case: &Case<'_>) -> Option<Finding> {
 
 /// `shared-pods`
 pub(super) fn shared(case: &Case<'_>) -> Option<Finding> {
-    let is_refused = case.decision().block() == Some(Block::Selector);
+    let is_refused = case.decision().block() == Some(Block::SharedPods);
     if !is_refused && case.decision().path() != Some(Path::Metrics) {
         return None;
     }

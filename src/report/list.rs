@@ -160,8 +160,7 @@ impl Explanation<'_> {
         if self.pass.is_unanswered() {
             return self.range.map(|Range { min, max }| format!("{min}-{max}"));
         }
-        let undecided =
-            matches!(self.pass.decision.block(), Some(Block::Selector | Block::Metrics));
+        let undecided = self.pass.decision.block().is_some_and(Block::is_undecided);
         if undecided || self.pass.decision.is_unread() {
             return None;
         }

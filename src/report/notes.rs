@@ -70,7 +70,9 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             let status = written.map_or_else(String::new, |written| {
                 format!(", in a status that last changed {} ago", age(written))
             });
-            format!("{metric}: the controller itself last read {}{status}", words::value(value))
+            let spec = hpa.spec.metrics.iter().find(|spec| spec.name() == metric);
+            let value = words::value(spec, value);
+            format!("{metric}: the controller itself last read {value}{status}")
         }
 
         Note::FileSkipped { path } => {

@@ -218,14 +218,12 @@ impl<'a> Played<'a> {
         let times = self.timeline.times;
         let load = match &self.timeline.trace {
             Some(trace) => {
-                let last = trace.last.iter().map(|LastValue { metric, value, is_missing }| {
-                    let value = if *is_missing { "no value" } else { value };
-                    format!("{metric} at {value}")
-                });
-                let last = list(&last.collect::<Vec<_>>());
-                let stays = match trace.after > self.timeline.span || last.is_empty() {
+                let stays = match trace.after > self.timeline.span || trace.last.is_empty() {
                     true => String::new(),
-                    false => format!(", which ends after {} with {last}", duration(trace.after)),
+                    false => {
+                        let (after, last) = (duration(trace.after), last_values(&trace.last));
+                        format!(", which ends after {after} with {last}")
+                    }
                 };
                 format!("as in the trace{stays}; other metrics stay constant")
             }
@@ -363,6 +361,15 @@ impl Played<'_> {
     }
 }
 
+/// Words the values with which a trace ends.
+fn last_values(last: &[LastValue]) -> String {
+    let words = |LastValue { metric, value, is_missing }: &LastValue| match is_missing {
+        true => format!("{metric} without a value"),
+        false => format!("{metric} at {value}"),
+    };
+    list(&last.iter().map(words).collect::<Vec<_>>())
+}
+
 /// Every pass, column by column.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -405,5 +412,19 @@ impl LimitView {
             Limited::Woken => ("wokenFromZero", None),
         };
         Self { by, recommendation }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_ends_with_values_or_without() {
+        let last =
+            [("cpu", "0", false), ("queue", "missing", true)].map(|(metric, value, is_missing)| {
+                LastValue { metric: metric.to_owned(), value: value.to_owned(), is_missing }
+            });
+        assert_eq!(last_values(&last), "cpu at 0 and queue without a value");
     }
 }

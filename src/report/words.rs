@@ -5,41 +5,31 @@ use jiff::Timestamp;
 
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::engine::decision::MetricStep;
 use crate::numbers::{age, format_of};
 pub(super) use crate::numbers::{duration, long, number, part, percent, quantity};
-use crate::snapshot::hpa::MetricValueStatus;
+use crate::snapshot::hpa::{MetricSpec, MetricValueStatus};
 use crate::whatif::overrides::Override;
 use crate::whatif::thresholds::Unit;
 
-/// Words a metric's value: `63% (12m)`, `12m`, `-` for none.
-pub(super) fn value(value: &MetricValueStatus) -> String {
-    let amount = value.average_value.as_ref().or(value.value.as_ref()).map(quantity);
-    worded(value.average_utilization, amount)
-}
-
-fn worded(utilization: Option<i32>, amount: Option<String>) -> String {
-    match (utilization, amount) {
+/// Words the value of a metric: `63% (12m)`, `12m`, `-` for none.
+pub(super) fn value(metric: Option<&MetricSpec>, value: &MetricValueStatus) -> String {
+    let amount = value.average_value.as_ref().or(value.value.as_ref());
+    match (value.average_utilization, amount.map(|amount| amount_of(metric, amount))) {
         (Some(percent), Some(amount)) => format!("{percent}% ({amount})"),
         (Some(percent), None) => format!("{percent}%"),
         (None, amount) => amount.unwrap_or_else(|| "-".to_owned()),
     }
 }
 
-/// Words an amount of a metric. Controllers before v1.34 report memory as a decimal number.
-pub(super) fn amount_of(metric: &MetricStep, amount: &Quantity) -> String {
-    match format_of(&metric.name) {
-        format @ Format::BinarySI if metric.is_resource() => {
+/// Words an amount of a metric. Statuses have memory as a decimal number if it is no multiple of 1024, and
+/// always before v1.34.
+pub(super) fn amount_of(metric: Option<&MetricSpec>, amount: &Quantity) -> String {
+    match metric.filter(|metric| metric.is_resource()).map(|metric| format_of(metric.name())) {
+        Some(format @ Format::BinarySI) => {
             quantity(&Quantity::from_milli(amount.milli_value(), format))
         }
         _ => quantity(amount),
     }
-}
-
-/// Words a metric's current value, like [`value`].
-pub(super) fn current(metric: &MetricStep, current: &MetricValueStatus) -> String {
-    let amount = current.average_value.as_ref().or(current.value.as_ref());
-    worded(current.average_utilization, amount.map(|amount| amount_of(metric, amount)))
 }
 
 /// Returns an amount in thousandths.

@@ -50,6 +50,23 @@ impl Hpa {
             owner.kind == "ScaledObject" && names::group(&owner.api_version) == "keda.sh"
         })
     }
+
+    /// Whether, by the last status, the metrics API of a group had no value for one of the metrics: the status
+    /// has a gap in its place, or the condition names its type.
+    pub(crate) fn lacked_values_of(&self, group: &str) -> bool {
+        let HpaStatus { current_metrics, conditions, .. } = &self.status;
+        let gaps = current_metrics.as_deref().unwrap_or_default();
+        let mut failed = conditions
+            .iter()
+            .filter(|it| it.type_ == "ScalingActive" && it.status == "False")
+            .map(|it| &*it.reason);
+        let reason =
+            failed.next().and_then(|it| it.strip_prefix("FailedGet")?.strip_suffix("Metric"));
+        self.spec.metrics.iter().enumerate().any(|(index, spec)| {
+            let is_gap = gaps.get(index).is_some_and(|it| it.type_.is_empty());
+            spec.api_group() == group && (is_gap || reason == Some(&*spec.type_))
+        })
+    }
 }
 
 #[cfg(test)]

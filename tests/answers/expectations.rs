@@ -432,7 +432,7 @@ fn a_blocked_answer_leaves_the_replicas_unknown_whatever_blocks_it() {
         (blocked(0, "app=web", &value(70), &nothing), Some("scaling is disabled at 0")),
         (blocked(3, "", &value(70), &nothing), Some("the target's selector is unusable")),
         (blocked(3, "app in", &value(70), &nothing), Some("the target's selector is unusable")),
-        (blocked(3, "app=web", &another, &nothing), Some("the target's selector is unusable")),
+        (blocked(3, "app=web", &another, &nothing), Some("other HPAs select the same pods")),
         (blocked(3, "app=web", &queue(&[]), &nothing), Some("metrics fail")),
         (blocked(3, "app=web", &value(70), &fails("scale")), Some("cannot be read")),
         (blocked(3, "app=web", &value(70), &fails("mapping")), Some("cannot be read")),

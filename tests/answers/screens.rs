@@ -729,6 +729,41 @@ queue is at 100% of its target, within the tolerance (90% to 110%), and keeps th
 "#);
 }
 
+/// Before v1.34, statuses have memory as a decimal number.
+#[test]
+fn memory_has_a_binary_unit_in_every_version_and_table() {
+    let metrics = json!([build::resource("memory", &build::average("500Mi"))]);
+    let then = json!([{"type": "Resource", "resource": {"name": "memory",
+        "current": {"averageValue": "603979776"}}}]);
+    let hpa = build::with(
+        build::hpa(&json!({"metrics": metrics})),
+        &json!({"status": {"currentReplicas": 1, "desiredReplicas": 1, "currentMetrics": then}}),
+    );
+    let usage = json!([{"name": "app", "usage": {"memory": "705167360"}}]);
+    let usage = build::with(build::pod_metrics("web-0", "1m"), &json!({"containers": usage}));
+    for (version, usage, now) in [
+        ("v1.33.0", Some(&usage), "672.5Mi"),
+        ("v1.37.0", Some(&usage), "672.5Mi"),
+        ("v1.37.0", None, "-"),
+    ] {
+        let state = build::state(&json!({"kubernetesVersion": version}));
+        let items = [hpa.clone(), build::scale(1), build::pod("web-0"), state];
+        let input = build::list(items.into_iter().chain(usage.cloned()));
+        let page = page_of(&input, true);
+        let rows = page.sections.iter().flat_map(|section| &section.body).filter_map(|part| {
+            let Part::Table(table) = part else { return None };
+            table.rows.iter().find(|row| row[0] == "memory")
+        });
+        let rows: Vec<_> = rows.map(|row| (&*row[1], &*row[2])).collect();
+        assert_eq!(rows, [(now, "500Mi"), ("576Mi", now)], "{version}");
+        let mut objects = Objects::default();
+        file::read_text(&input, "case", &mut objects).expect("objects");
+        let targets = format!("memory: {}/500Mi", if now == "-" { "<unknown>" } else { now });
+        let list = listed(&objects, false, false);
+        assert!(list.rows[0].1.contains(&targets), "{:?}", list.rows[0]);
+    }
+}
+
 /// Returns an HPA over four replicas with one metric, pods in these phases, ready or not, and another
 /// object.
 fn with_pods(metric: &Value, pods: &[(&str, &str, bool)], more: &Value) -> String {

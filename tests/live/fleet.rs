@@ -393,6 +393,23 @@ fn a_list_that_fails_is_asked_one_by_one() {
     assert_eq!(counted(&server.requests())["scale"], 2);
 }
 
+/// Why a metrics API fails is asked once in each namespace, and not after every failure.
+#[test]
+fn an_api_that_fails_is_asked_about_once() {
+    let mut cluster = recorded();
+    cluster.autoscaled(["shop", "web"], 3).autoscaled(["shop", "cart"], 3);
+    for name in ["web", "cart"] {
+        let hpa = ["shop", name];
+        let lacked_usage = super::rounds::lacked_usage;
+        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, lacked_usage);
+    }
+    let server = Server::start(cluster);
+    explain(&server, "admin", &["-n", "shop"]).answer();
+    let requests = server.requests();
+    let asked = requests.iter().filter(|it| it.path.contains("/apiservices/")).count();
+    assert_eq!(asked, 1);
+}
+
 /// Returns three HPAs in each of two namespaces, of which the pods of one never come.
 fn half() -> Cluster {
     let mut cluster = Cluster::empty();

@@ -216,6 +216,14 @@ fn a_failing_metrics_api_is_an_outcome() {
             vec![unavailable, "(503)", tells],
         ),
         (
+            // The controller asks for v1beta1.
+            explain_on(|cluster| {
+                cluster.serve_versions("metrics.k8s.io", &["v1"]);
+            }),
+            "the server could not find the requested resource (get pods.metrics.k8s.io)",
+            vec![unavailable, "(404)", tells],
+        ),
+        (
             fault(Fault::InternalError),
             "Internal error occurred: etcdserver: leader changed",
             vec![],

@@ -211,6 +211,7 @@ fn cluster(granted: &[Right]) -> Cluster {
     });
     cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["default", "off"], |hpa| {
         hpa["spec"]["metrics"][2]["external"]["metric"]["name"] = json!("off");
+        hpa["status"]["currentMetrics"] = json!([{"type": ""}, {"type": ""}, {"type": ""}]);
     });
     let off = "/apis/external.metrics.k8s.io/v1beta1/namespaces/default/off";
     cluster.fault(When::on(off), Fault::Unavailable(None));

@@ -97,6 +97,19 @@ fn same(server: &Server) -> Value {
     live
 }
 
+/// Returns what is saved of each kind, after the same answer from there.
+fn saved_after_the_same(server: &Server) -> impl Fn(&str) -> Value {
+    same(server);
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    explain_as(server, "bob", &["--save", file.path().to_str().expect("a path")]);
+    let saved = fs::read_to_string(file.path()).expect("a saved file");
+    let saved: Value = serde_json::from_str(&saved).expect("JSON");
+    move |kind| {
+        let mut items = saved["items"].as_array().into_iter().flatten();
+        items.find(|item| item["kind"] == kind).cloned().unwrap_or_default()
+    }
+}
+
 fn cluster() -> Cluster {
     let mut cluster = recorded();
     cluster.grant("bob");
@@ -157,6 +170,22 @@ fn what_surrounds_a_pass_is_read_again() {
         "metadata": {"name": "sizes", "namespace": "default"},
         "spec": {"targetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": NAME}},
     }));
+    let server = Server::start(cluster);
+    let found = saved_after_the_same(&server);
+    assert_eq!(found("Deployment")["metadata"]["name"], NAME);
+    assert_eq!(found("ReplicaSet")["metadata"]["ownerReferences"][0]["name"], "other");
+    assert_eq!(found(vpa)["spec"]["targetRef"]["name"], NAME);
+}
+
+#[test]
+fn why_a_metrics_api_fails_is_read_again() {
+    let mut cluster = cluster();
+    cluster.edit(
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        ["default", NAME],
+        super::rounds::lacked_usage,
+    );
     let service = "/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.metrics.k8s.io";
     let condition = json!({"type": "Available", "status": "False", "reason": "MissingEndpoints"});
     answers_with(
@@ -172,20 +201,7 @@ fn what_surrounds_a_pass_is_read_again() {
     );
     cluster.fault(When::on(POD_METRICS), Fault::Unavailable(None));
     let server = Server::start(cluster);
-    same(&server);
-    let path = directory().join(format!("surroundings-{}.json", std::process::id()));
-    let file = path.to_str().expect("a path");
-    explain_as(&server, "bob", &["--save", file]);
-    let saved = fs::read_to_string(&path).expect("a saved file");
-    fs::remove_file(&path).expect("it was saved");
-    let saved: Value = serde_json::from_str(&saved).expect("JSON");
-    let found = |kind: &str| {
-        let mut items = saved["items"].as_array().into_iter().flatten();
-        items.find(|item| item["kind"] == kind).cloned().unwrap_or_default()
-    };
-    assert_eq!(found("Deployment")["metadata"]["name"], NAME);
-    assert_eq!(found("ReplicaSet")["metadata"]["ownerReferences"][0]["name"], "other");
-    assert_eq!(found(vpa)["spec"]["targetRef"]["name"], NAME);
+    let found = saved_after_the_same(&server);
     assert_eq!(found("APIService")["status"]["conditions"], json!([condition]));
 }
 

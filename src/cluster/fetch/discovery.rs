@@ -89,8 +89,8 @@ impl Discovery {
         match list.kind.as_str() {
             "APIGroupDiscoveryList" => {
                 let mut groups = list.items;
-                for group in &mut groups {
-                    group.versions.retain(|version| version.freshness != "Stale");
+                for Group { versions, stale, .. } in &mut groups {
+                    stale.extend(versions.extract_if(.., |it| it.freshness == "Stale"));
                 }
                 Ok(Self { groups, plain: None })
             }
@@ -111,6 +111,13 @@ impl Discovery {
     pub(crate) fn versions(&self, group: &str) -> Option<impl Iterator<Item = &str>> {
         let found = self.groups.iter().find(|g| g.metadata.name == group)?;
         Some(found.versions.iter().map(|version| &*version.version))
+    }
+
+    /// Returns the preferred version of a group whose versions are all stale.
+    pub(crate) fn stale(&self, group: &str) -> Option<&str> {
+        let found = self.groups.iter().find(|g| g.metadata.name == group)?;
+        let first = found.stale.first().filter(|_| found.versions.is_empty())?;
+        Some(&first.version)
     }
 
     /// Returns the resource of a kind, in the first version that serves it.
@@ -159,7 +166,7 @@ impl From<PlainGroup> for Group {
         let PlainGroup { name, preferred_version, mut versions } = plain;
         // The sort is stable: the others stay in the server's order.
         versions.sort_by_key(|version| version.version != preferred_version.version);
-        Self { metadata: Name { name }, versions }
+        Self { metadata: Name { name }, versions, stale: Vec::new() }
     }
 }
 
@@ -168,6 +175,9 @@ impl From<PlainGroup> for Group {
 struct Group {
     metadata: Name,
     versions: Vec<Version>,
+    /// The versions whose discovery failed.
+    #[serde(skip)]
+    stale: Vec<Version>,
 }
 
 #[derive(Debug, Default, Deserialize)]

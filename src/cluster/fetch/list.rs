@@ -12,7 +12,6 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::join;
 use tokio::sync::OnceCell;
-use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::timeout;
 
 use super::super::{Failure, Session};
@@ -22,7 +21,7 @@ use super::metrics::{Miss, custom_version};
 use super::optional::{ServerVersion, other, unserved, version_of};
 use super::right::denied;
 use super::scale::Found;
-use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish, Wishes};
+use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish};
 use super::{Fetch, GRACE, Needs, clock, graceful, without_pods};
 use crate::apimachinery::selector::Selectors;
 use crate::apiserver::convert::HpaObject;
@@ -314,30 +313,27 @@ impl Fetch<'_> {
 
         let answers = SurroundingAnswers::default();
         let events = RefCell::default();
-        let (wishes, wished) = unbounded_channel();
         let needed = async {
             fetch.list_pods(scaled(&scales), &lists).await;
             let neighbours = Neighbours::of(&scales);
             let wanted = scales.iter().filter(|(item, _)| item.wanted);
             let observed = wanted.map(async |(item, scale)| {
-                let needed = fetch.observed(item, scale, common, &wishes).await;
+                let needed = fetch.observed(item, scale, common).await;
                 let observed = needed.map(|mut needed| {
                     neighbours.beside(item, &mut needed);
                     needed
                 });
                 (item, observed)
             });
-            let observed: Vec<_> = stream::iter(observed).buffered(AT_ONCE).collect().await;
-            drop(wishes);
-            observed
+            stream::iter(observed).buffered(AT_ONCE).collect::<Vec<_>>().await
         };
         let more = async {
-            let own = fetch.own_surroundings(&scales, &lists, &answers);
+            let own = fetch.own_surroundings(&scales, common, &lists, &answers);
             let refused = async {
                 whole.more.clone().await;
                 fetch.refused_everywhere(whole.about, &answers, &events).await;
             };
-            join!(own, refused, fetch.surroundings(wished, &answers));
+            join!(own, refused);
         };
         let observed = graceful(needed, more, |_| true).await;
         let about = whole.about;
@@ -386,6 +382,7 @@ impl Fetch<'_> {
     async fn own_surroundings(
         &self,
         scales: &Scaled<'_>,
+        common: &Common,
         lists: &Lists,
         answers: &SurroundingAnswers,
     ) {
@@ -396,6 +393,8 @@ impl Fetch<'_> {
             let other = Wish::in_place_of_target(hpa).filter(|_| !exists);
             Wish::target(hpa).into_iter().chain(other)
         });
+        let Common { discovery, custom, .. } = common;
+        let apis = hpas().flat_map(|(hpa, _)| Wish::failing_apis(hpa, discovery, custom));
         let replica_sets = async {
             match self.list_replica_sets(scaled(scales), lists).await {
                 Ok(true) => {}
@@ -415,7 +414,7 @@ impl Fetch<'_> {
                 self.surround(owned(), answers).await;
             }
         };
-        join!(self.surround(targets, answers), replica_sets, scaled_objects);
+        join!(self.surround(targets.chain(apis), answers), replica_sets, scaled_objects);
     }
 
     /// Fetches for this namespace what is refused for all of them.
@@ -457,12 +456,11 @@ impl Fetch<'_> {
         item: &Item,
         scale: &Result<Found, Error>,
         common: &Common,
-        wishes: &Wishes,
     ) -> Result<Observed, Error> {
         let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
         let notes = item.notes.iter().chain(&common.note).cloned().collect();
         let needed = without_pods(hpa.clone(), common.now, scale.clone()?, notes);
-        self.with_pods(needed, &common.discovery, &common.custom, wishes).await
+        self.with_pods(needed, &common.discovery, &common.custom).await
     }
 }
 

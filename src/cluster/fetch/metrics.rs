@@ -8,7 +8,6 @@ use super::super::Failure;
 use super::Fetch;
 use super::read::List;
 use super::right::advice;
-use super::surroundings::{Wish, Wishes};
 use crate::apimachinery::selector::LabelSelector;
 use crate::cluster::fetch::discovery::{Discovery, Resource, built_in, segment};
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
@@ -20,6 +19,9 @@ use crate::snapshot::{ExternalValue, MetricAnswer, Unread};
 /// How many metrics are requested concurrently.
 const AT_ONCE: usize = 8;
 
+/// The group of the custom metrics API.
+pub(super) const CUSTOM: &str = "custom.metrics.k8s.io";
+
 /// Why there is no answer.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Miss {
@@ -29,8 +31,6 @@ pub(super) struct Miss {
     denied: bool,
     /// What to do about it.
     pub(super) advice: Option<Box<Note>>,
-    /// What to fetch to explain it.
-    wishes: Vec<Wish>,
 }
 
 impl Miss {
@@ -47,8 +47,7 @@ impl Miss {
 impl From<&Failure> for Miss {
     fn from(failure: &Failure) -> Self {
         let denied = failure.is_forbidden();
-        let wishes = Vec::from_iter(Wish::after(failure));
-        Self { text: failure.client_go(), denied, advice: advice(failure).map(Box::new), wishes }
+        Self { text: failure.client_go(), denied, advice: advice(failure).map(Box::new) }
     }
 }
 
@@ -99,15 +98,9 @@ impl Fetch<'_> {
         selector: &str,
         discovery: &Result<Discovery, Failure>,
         custom: &Result<String, Miss>,
-        wishes: &Wishes,
     ) -> Vec<Result<MetricAnswer, Miss>> {
-        let requests = hpa.spec.metrics.iter().map(|spec| async {
-            let value = self.value(spec, selector, discovery, custom).await;
-            for wish in value.as_ref().err().into_iter().flat_map(|miss| &miss.wishes) {
-                drop(wishes.send(wish.clone()));
-            }
-            value
-        });
+        let metrics = hpa.spec.metrics.iter();
+        let requests = metrics.map(|spec| self.value(spec, selector, discovery, custom));
         stream::iter(requests).buffered(AT_ONCE).collect().await
     }
 
@@ -188,18 +181,14 @@ fn metric_query(selector: Option<&LabelSelector>, parameter: &str) -> String {
 /// Returns the version in which the controller asks the custom metrics API: the first of the server's
 /// versions that it knows (`NewAvailableAPIsGetter`).
 pub(super) fn custom_version(discovery: &Result<Discovery, Failure>) -> Result<String, Miss> {
-    const GROUP: &str = "custom.metrics.k8s.io";
     const KNOWN: [&str; 2] = ["v1beta1", "v1beta2"];
-    let wishes = || KNOWN.map(|version| Wish::api_service(GROUP, version)).into();
-    let unknown = |text: &str| Miss { wishes: wishes(), ..text.to_owned().into() };
-    let discovery = discovery.as_ref();
-    let discovery = discovery.map_err(|e| Miss { wishes: wishes(), ..e.into() })?;
-    let Some(mut versions) = discovery.versions(GROUP) else {
-        return Err(unknown(&format!("no custom metrics API ({GROUP}) registered")));
+    let discovery = discovery.as_ref().map_err(Miss::from)?;
+    let Some(mut versions) = discovery.versions(CUSTOM) else {
+        return Err(format!("no custom metrics API ({CUSTOM}) registered").into());
     };
     match versions.find(|version| KNOWN.contains(version)) {
         Some(version) => Ok(version.to_owned()),
-        None => Err(unknown("no known available metric versions found")),
+        None => Err("no known available metric versions found".to_owned().into()),
     }
 }
 

@@ -228,13 +228,10 @@ impl Fetch<'_> {
             Some(found) => found?,
             None => self.custom_scale(&hpa, discovery).await?,
         };
-        let behind = match &found.scale {
-            Ok(scale) => Wish::replica_sets(&hpa, scale.selector.as_str()),
-            Err(_) => Wish::in_place_of_target(&hpa),
-        };
-        behind.into_iter().for_each(wish);
+        let scale = found.scale.as_ref().ok();
+        Wish::behind(&hpa, scale, discovery, &custom).for_each(wish);
         let needed = without_pods(hpa, now, found, notes);
-        let mut needed = self.with_pods(needed, discovery, &custom, &wishes).await?;
+        let mut needed = self.with_pods(needed, discovery, &custom).await?;
         needed.hpa.spec.metrics.truncate(own);
         Ok(needed)
     }
@@ -250,7 +247,6 @@ impl Fetch<'_> {
         mut needed: Observed,
         discovery: &Result<Discovery, Failure>,
         custom: &Result<String, Miss>,
-        wishes: &Wishes,
     ) -> Result<Observed, Error> {
         let Observed { hpa, scale, pods, pod_metrics, metrics, notes, .. } = &mut needed;
         let needs = Needs::of(hpa);
@@ -262,13 +258,9 @@ impl Fetch<'_> {
                 if !needs.resource {
                     return Ok(Vec::new());
                 }
-                let metrics = self.pod_metrics(selector).await;
-                if let Some(wish) = metrics.as_ref().err().and_then(Wish::after) {
-                    drop(wishes.send(wish));
-                }
-                metrics
+                self.pod_metrics(selector).await
             };
-            let values = self.values(hpa, selector, discovery, custom, wishes);
+            let values = self.values(hpa, selector, discovery, custom);
             let (listed, resource, values) = join!(self.pods(selector), resource, values);
             for (answer, value) in metrics.iter_mut().zip(values) {
                 *answer = value.unwrap_or_else(|miss| {

@@ -1,7 +1,10 @@
 //! Objects around a pass that explain its answer: the target itself, the ReplicaSets of its pods, what
-//! else scales or resizes it, and the APIServices of metrics APIs that failed. Each is requested as soon as
+//! else scales or resizes it, and the APIServices of metrics APIs that fail. Each is requested as soon as
 //! what it depends on is known, in parallel with that round's requests, and is waited for no longer than
 //! any other optional answer. What does not arrive is left out; `-v` says which right is missing.
+//!
+//! A pass takes at most three such requests, and no round of its own: whether a metrics API fails is taken
+//! from its discovery and from the last status, not from its answer.
 
 use std::cell::{Ref, RefCell};
 use std::collections::HashSet;
@@ -9,18 +12,23 @@ use std::collections::HashSet;
 use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
+use super::metrics::{CUSTOM, Miss};
 use super::right::missing;
 use super::{Fetch, JSON};
 use crate::cluster::Failure;
-use crate::cluster::fetch::discovery::{Resource, built_in, segment};
+use crate::cluster::fetch::discovery::{Discovery, Resource, built_in, segment};
 use crate::saved::assemble::{is_built_in, surroundings};
 use crate::saved::file;
 use crate::saved::objects::Objects;
+use crate::snapshot::Scale;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
 use crate::snapshot::surroundings::Surroundings;
 
 /// How many of them are requested concurrently.
 const AT_ONCE: usize = 4;
+
+/// The maximum number of requests for what surrounds one pass.
+const AT_MOST: usize = 3;
 
 /// The maximum number of objects read from a whole namespace.
 pub(super) const MANY: usize = 500;
@@ -58,11 +66,47 @@ impl Wish {
         has_replica_sets(&hpa.spec.scale_target_ref).then_some(Self { path, ..OF_PODS })
     }
 
-    /// What the HPA alone implies: its target, and what else scales or resizes that.
+    /// What the HPA alone implies: its target, and what else scales that.
     pub(super) fn of(hpa: &Hpa) -> impl Iterator<Item = Self> {
-        let vpas = || Self::vertical_pod_autoscalers(Some(&hpa.namespace));
-        let beside = Self::scaled_object(hpa).unwrap_or_else(vpas);
-        Self::target(hpa).into_iter().chain([beside])
+        Self::target(hpa).into_iter().chain(Self::scaled_object(hpa))
+    }
+
+    /// What follows from the scale, as far as there are requests left: why a metrics API fails, the owners of
+    /// the pods, and what resizes them.
+    pub(super) fn behind(
+        hpa: &Hpa,
+        scale: Option<&Scale>,
+        discovery: &Result<Discovery, Failure>,
+        custom: &Result<String, Miss>,
+    ) -> impl Iterator<Item = Self> {
+        let other_targets = Self::in_place_of_target(hpa).filter(|_| scale.is_none());
+        let of_pods = scale.into_iter().flat_map(move |scale| {
+            let replica_sets = Self::replica_sets(hpa, scale.selector.as_str());
+            let vpas = Self::vertical_pod_autoscalers(Some(&hpa.namespace));
+            let vpas = Some(vpas).filter(|_| hpa.scaled_object().is_none());
+            Self::failing_apis(hpa, discovery, custom).chain(replica_sets).chain(vpas)
+        });
+        let left = AT_MOST - Self::of(hpa).count();
+        other_targets.into_iter().chain(of_pods).take(left)
+    }
+
+    /// The APIServices of the metrics APIs of which discovery or the last status says that they fail.
+    pub(super) fn failing_apis(
+        hpa: &Hpa,
+        discovery: &Result<Discovery, Failure>,
+        custom: &Result<String, Miss>,
+    ) -> impl Iterator<Item = Self> {
+        let is_used =
+            move |group: &&str| hpa.spec.metrics.iter().any(|it| it.api_group() == *group);
+        let groups = ["metrics.k8s.io", CUSTOM, "external.metrics.k8s.io"].into_iter();
+        groups.filter(is_used).filter_map(move |group| {
+            let stale = discovery.as_ref().ok().and_then(|it| it.stale(group));
+            let used = custom.as_deref().ok().filter(|_| group == CUSTOM).unwrap_or("v1beta1");
+            let version = stale.or_else(|| hpa.lacked_values_of(group).then_some(used))?;
+            let name = format!("{}.{group}", segment(version));
+            let path = format!("/apis/apiregistration.k8s.io/v1/apiservices/{name}");
+            Some(Self { path, adds: "metrics-api-unavailable" })
+        })
     }
 
     /// The ScaledObject that owns an HPA, if one does.
@@ -83,27 +127,6 @@ impl Wish {
     /// The ScaledObjects of a namespace, one of which may have removed its HPA.
     pub(super) fn scaled_objects(namespace: &str) -> Self {
         Self { path: scaled_objects(namespace), ..OF_KEDA }
-    }
-
-    /// The APIService of a group and version.
-    pub(super) fn api_service(group: &str, version: &str) -> Self {
-        let path =
-            format!("/apis/apiregistration.k8s.io/v1/apiservices/{}.{group}", segment(version));
-        Self { path, adds: "metrics-api-unavailable" }
-    }
-
-    /// The APIService of the API that failed, if the whole API did.
-    pub(super) fn after(failure: &Failure) -> Option<Self> {
-        let api = failure.api()?;
-        let mut parts = failure.path.trim_start_matches('/').split('/');
-        match (parts.next(), parts.next(), parts.next()) {
-            (Some("apis"), Some(group), Some(version))
-                if api.code >= 500 || (api.code == 404 && !api.from_server) =>
-            {
-                Some(Self::api_service(group, version))
-            }
-            _ => None,
-        }
     }
 }
 

@@ -40,9 +40,9 @@ const UNANSWERED: u32 = 4;
 const JSON: &str = "application/json";
 
 /// The verbosity from which retries are shown.
-const RETRIES: u8 = 1;
+const RETRIES: i32 = 1;
 /// The verbosity from which each request is shown.
-const REQUESTS: u8 = 6;
+const REQUESTS: i32 = 6;
 
 /// One request.
 struct Ask<'a> {
@@ -90,7 +90,7 @@ struct Inner {
     /// Memory of bodies that are no longer needed.
     memory: Mutex<Vec<Vec<u8>>>,
     notices: Vec<String>,
-    notes: Mutex<Vec<(u8, String)>>,
+    notes: Mutex<Vec<(i32, String)>>,
     warnings: Mutex<Vec<String>>,
     /// Whether writing has been stopped.
     stopped: watch::Sender<bool>,
@@ -164,7 +164,7 @@ impl Session {
     }
 
     /// Returns the log for a verbosity: from 1 on retries, from 6 on every request, as in kubectl.
-    pub fn notes(&self, verbosity: u8) -> Vec<String> {
+    pub fn notes(&self, verbosity: i32) -> Vec<String> {
         let notes = lock(&self.inner.notes);
         let asked = notes.iter().filter(|(level, _)| *level <= verbosity);
         asked.map(|(_, note)| note.clone()).collect()

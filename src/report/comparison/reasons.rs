@@ -411,20 +411,9 @@ impl<'a> ReasonFinder<'a> {
 
     /// Whether the pass may propose something else than the last one did.
     fn has_moved(&self) -> bool {
-        use Code::{
-            FailedThen, FailsNow, JustScaled, MetricsMoved, PodsChanged, RescaledSince, SpecChanged,
-        };
-        let moved = [
-            SpecChanged,
-            RescaledSince,
-            JustScaled,
-            FailsNow,
-            FailedThen,
-            MetricsMoved,
-            PodsChanged,
-        ];
+        let moved = Code::SpecChanged..=Code::PodsChanged;
         let is_newer = |measured: Measured| self.since(measured.to.time) != Since::Before;
-        moved.into_iter().any(|code| self.has(code))
+        self.reasons.iter().any(|reason| moved.contains(&reason.code))
             || self.rows.iter().filter_map(|row| row.measured).any(is_newer)
     }
 

@@ -104,7 +104,8 @@ impl Words for SharedPods {
                 format!("{} of HPA {}: {}.", other.target, other.name, other.selector)
             }),
         );
-        evidence.push(format!("Both match {}.", names(&self.pods)));
+        let all = if others.len() == 1 { "Both" } else { "All of them" };
+        evidence.push(format!("{all} match {}.", names(&self.pods)));
         if self.is_refused {
             evidence.push(
                 "The controller scales none of the HPAs whose selectors match the same pods."
@@ -112,7 +113,7 @@ impl Words for SharedPods {
             );
         }
         let advice = match self.others.iter().any(|other| other.target == own) {
-            true => "Keep one HPA for the target, and give it the metrics of both.",
+            true => "Keep one HPA for the target, and give it the metrics of the others.",
             false => {
                 "Give the pods of each target labels of their own, and its selector with them."
             }

@@ -489,7 +489,7 @@ impl Words for UnreachableTarget {
         Text {
             summary: format!(
                 "the limits allow {label} to reach {}, and it must exceed {border} to add replicas",
-                value(full)
+                value(Some(about.spec(*metric)), full)
             ),
             evidence,
             advice: match reachable {

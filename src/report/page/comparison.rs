@@ -3,18 +3,18 @@
 use jiff::SignedDuration;
 
 use super::Words;
-use crate::apimachinery::quantity::{Format, Quantity};
 use crate::numbers;
 use crate::report::comparison::{Code, Comparison, Measured, Moment, Row, Value};
 use crate::report::section::{Detail, Part, Section, Table};
 use crate::report::words;
-use crate::snapshot::hpa::MetricValueStatus;
+use crate::snapshot::hpa::{MetricSpec, MetricValueStatus};
 use crate::snapshot::written::FIELD_MANAGER;
 
 impl Words<'_> {
     pub(super) fn comparison(&self) -> Option<Section> {
         let comparison = self.explanation.comparison.as_ref()?;
         let never = never(comparison);
+        let metrics = &self.explanation.pass.input.snapshot.hpa.spec.metrics;
         let shown = |row: &&Row<'_>| self.wide || row.differs && !never;
         let rows: Vec<&Row<'_>> = comparison.rows.iter().filter(shown).collect();
         let measured = rows.iter().any(|row| row.measured.is_some());
@@ -22,7 +22,7 @@ impl Words<'_> {
         columns.extend(measured.then_some(("MEASURED", false)));
         let rows = rows.into_iter().map(|row| {
             let mut cells = vec![row.name.clone()];
-            cells.extend(values(row));
+            cells.extend(values(row, row.index.and_then(|index| metrics.get(index))));
             cells.extend(measured.then(|| row.measured.map_or_else(String::new, age)));
             cells
         });
@@ -69,24 +69,11 @@ fn age(measured: Measured) -> String {
     if from == to { format!("{to} ago") } else { format!("{to} to {from} ago") }
 }
 
-/// Returns the two values of a row, in the same unit, and exact if they would look alike.
-fn values(row: &Row<'_>) -> [String; 2] {
-    let unit = match &row.now {
-        Some(Value::Metric(now)) => now.average_value.as_ref().map(Quantity::format),
-        _ => None,
-    };
+/// Returns the two values of a row, exact if they would look alike.
+fn values(row: &Row<'_>, metric: Option<&MetricSpec>) -> [String; 2] {
     let both = [row.last.as_ref(), row.now.as_ref()];
-    let shown = both.map(|value| text(value, |value| words::value(&in_unit(value, unit))));
+    let shown = both.map(|value| text(value, |value| words::value(metric, value)));
     if row.differs && shown[0] == shown[1] { both.map(|value| text(value, exact)) } else { shown }
-}
-
-/// Returns a value in another unit: in a status, memory that is not a multiple of 1024 has lost it.
-fn in_unit(value: &MetricValueStatus, unit: Option<Format>) -> MetricValueStatus {
-    let mut value = value.clone();
-    if let (Some(average), Some(unit)) = (&value.average_value, unit) {
-        value.average_value = Some(Quantity::from_milli(average.milli_value(), unit));
-    }
-    value
 }
 
 fn text(value: Option<&Value<'_>>, metric: impl Fn(&MetricValueStatus) -> String) -> String {
@@ -101,5 +88,5 @@ fn text(value: Option<&Value<'_>>, metric: impl Fn(&MetricValueStatus) -> String
 /// Without rounding.
 fn exact(value: &MetricValueStatus) -> String {
     let quantity = value.average_value.as_ref().or(value.value.as_ref());
-    quantity.map_or_else(|| words::value(value), ToString::to_string)
+    quantity.map_or_else(|| words::value(None, value), ToString::to_string)
 }

@@ -6,7 +6,7 @@ use crate::engine::decision::{
     Because, Fill, Filled, Group, MetricResult, MetricStep, PodCounts, Proposal, Step,
 };
 use crate::report::section::{Detail, Part, Section, Table};
-use crate::report::words::{amount_of, count, current, list, number, quantity};
+use crate::report::words::{amount_of, count, list, number, quantity, value};
 use crate::snapshot::Unread;
 use crate::snapshot::hpa::{MetricSpec, MetricValueStatus};
 
@@ -74,7 +74,8 @@ impl Words<'_> {
     fn current(&self, metric: &MetricStep, proposal: &Proposal) -> String {
         let over_replicas = proposal.total.is_some() && metric.target.average_value.is_some();
         let none = self.scale().is_some_and(|scale| scale.status_replicas == 0);
-        if over_replicas && none { "-".to_owned() } else { current(metric, &proposal.current) }
+        let spec = self.explanation.pass.input.snapshot.hpa.spec.metrics.get(metric.index);
+        if over_replicas && none { "-".to_owned() } else { value(spec, &proposal.current) }
     }
 
     fn counted(&self, metric: &MetricStep, proposal: &Proposal) -> String {
@@ -234,7 +235,7 @@ pub(in crate::report) fn current_and_target(
         let MetricValueStatus { average_utilization, average_value, value } =
             &step.proposal()?.current;
         let amount = average_value.as_ref().or(value.as_ref());
-        let amount = amount.map(|amount| amount_of(step, amount));
+        let amount = amount.map(|amount| amount_of(Some(spec), amount));
         average_utilization.map(|percent| format!("{percent}%")).or(amount)
     });
     let current = current.unwrap_or_else(|| "<unknown>".to_owned());

@@ -104,7 +104,7 @@ impl Words<'_> {
         let headline = match (outcome.scale_to, decision.block()) {
             (Some(to), _) => Headline::Scale { from: current, to },
             (None, Some(Block::AtZero)) => Headline::Disabled,
-            (None, Some(Block::Selector | Block::Metrics)) => Headline::Undecided(current),
+            (None, Some(block)) if block.is_undecided() => Headline::Undecided(current),
             (None, _) => Headline::Stays(current),
         };
         (headline, why)

@@ -561,6 +561,7 @@ fn keeps(block: Block) -> &'static str {
         Block::NoScale => NO_SCALE,
         Block::AtZero => "the replicas stay only because scaling is disabled at 0",
         Block::Selector => "the replicas stay only because the target's selector is unusable",
+        Block::SharedPods => "the replicas stay only because other HPAs select the same pods",
         Block::Metrics => "the replicas stay only because metrics fail",
         Block::NotWritten => "the replicas stay only because the scale cannot be written",
     }

@@ -184,7 +184,7 @@ impl Words<'_> {
 
     /// Returns the label of a metric in the report.
     fn label(&self, metric: &MetricStep) -> String {
-        let label = self.explanation.pass.input.snapshot.hpa.spec.metrics[metric.index].label();
+        let label = self.explanation.pass.input.snapshot.hpa.spec.label(metric.index);
         if label.is_empty() { Self::short_label(metric) } else { label }
     }
 

@@ -111,6 +111,18 @@ pub struct HpaSpec {
     pub behavior: Option<Behavior>,
 }
 
+impl HpaSpec {
+    /// Returns the label of a metric, with its selector only if another metric has the same name.
+    pub(crate) fn label(&self, metric: usize) -> String {
+        let Some(spec) = self.metrics.get(metric) else { return String::new() };
+        let short = spec.short_label();
+        match self.metrics.iter().filter(|other| other.short_label() == short).nth(1) {
+            Some(_) => spec.label(),
+            None => short,
+        }
+    }
+}
+
 /// `CrossVersionObjectReference`. The controller uses only the group and kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

@@ -116,18 +116,88 @@ fn saving_a_state_changes_no_finding() {
 
 #[test]
 fn half_of_the_screens_fit_24_lines() {
-    let layout = Layout { width: Some(80), ..Layout::default() };
-    let mut lines: Vec<usize> = cases()
-        .values()
-        .filter_map(|case| case.pass().ok())
-        .map(|pass| {
-            let page_of = Page::new(&Explanation::new(&pass), false, Symbols::UNICODE);
-            page(&page_of, &layout).lines().count()
-        })
-        .collect();
+    let passes = cases().into_values().filter_map(|case| case.pass().ok());
+    let mut lines: Vec<usize> = passes.map(|pass| screen(&pass).lines().count()).collect();
     lines.sort_unstable();
     let median = lines[lines.len() / 2];
     assert!(median <= 24, "{median} of {lines:?}");
+}
+
+/// The page of a pass on a terminal of 80 columns.
+fn screen(pass: &Pass) -> String {
+    let layout = Layout { width: Some(80), ..Layout::default() };
+    page(&Page::new(&Explanation::new(pass), false, Symbols::UNICODE), &layout)
+}
+
+/// What is wrong and what to do; evidence and commands are for wide reports.
+#[test]
+fn a_finding_takes_at_most_three_lines() {
+    for (path, case) in &cases() {
+        let Ok(pass) = case.pass() else { continue };
+        let screen = screen(&pass);
+        let Some((_, section)) = screen.split_once("\nFINDINGS\n") else { continue };
+        let section = section.split("\n\n").next().unwrap_or_default();
+        let mut findings: Vec<Vec<&str>> = Vec::new();
+        for line in section.lines().filter(|line| !line.contains("(-o wide shows all)")) {
+            match findings.last_mut().filter(|_| line.starts_with("    ")) {
+                Some(finding) => finding.push(line),
+                None => findings.push(vec![line]),
+            }
+        }
+        assert!(!findings.is_empty(), "{}: {screen}", path.display());
+        for finding in findings {
+            assert!(finding.len() <= 3, "{}: {finding:#?}", path.display());
+        }
+    }
+}
+
+/// Three metrics propose fewer replicas, which the window of five minutes prevents.
+#[test]
+fn a_healthy_hpa_with_three_metrics_fits_24_lines() {
+    let metrics = json!([
+        build::resource("cpu", &build::utilization(60)),
+        build::resource("memory", &build::utilization(80)),
+        build::external("http_requests_per_second", &build::average("100")),
+    ]);
+    let slowly = json!({"scaleDown": {
+        "policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}});
+    let requests = json!({"requests": {"cpu": "200m", "memory": "256Mi"}});
+    let pods = (0..5).flat_map(|number| {
+        let name = format!("web-{number}");
+        let container = json!([{"name": "app", "resources": requests}]);
+        let usage = json!([{"name": "app", "usage": {"cpu": "30m", "memory": "52Mi"}}]);
+        [
+            build::with(build::pod(&name), &json!({"spec": {"containers": container}})),
+            build::with(build::pod_metrics(&name, "1m"), &json!({"containers": usage})),
+        ]
+    });
+    let requests = json!([{"metricName": "http_requests_per_second", "value": "200"}]);
+    let requests = build::external_values(requests.as_array().cloned().unwrap_or_default());
+    let pods: Vec<Value> = pods.chain([build::scale(5), requests]).collect();
+    let status = json!({"currentReplicas": 5, "desiredReplicas": 5, "conditions": [
+        {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"},
+        {"type": "ScalingActive", "status": "True", "reason": "ValidMetricFound"},
+        {"type": "ScalingLimited", "status": "False", "reason": "DesiredWithinRange"}]});
+    let recent = json!({"recommendations": [{"replicas": 5, "time": "2026-11-21T05:58:00Z"}]});
+    let unknown = json!({"memory": "unknown"});
+    for (about, spec, status, state, passes) in [
+        ("a known history", json!({}), json!({}), &recent, 1),
+        ("an inferred history", json!({}), status, &unknown, 2),
+        ("an unknown history", json!({}), json!({}), &unknown, 1),
+        ("an unknown history, and policies", json!({"behavior": slowly}), json!({}), &unknown, 4),
+    ] {
+        let hpa = build::with(build::hpa(&json!({"metrics": metrics})), &json!({"spec": spec}));
+        let hpa = build::with(hpa, &json!({"status": status}));
+        let items = [hpa, build::state(state)].into_iter().chain(pods.iter().cloned());
+        let pass = Pass::run(common::read(&build::list(items)).expect("an input"));
+        let findings = Explanation::new(&pass).findings;
+        let codes: Vec<_> = findings.iter().map(|it| (it.code, it.severity)).collect();
+        assert_eq!(codes, [(Code::HeldByWindow, Severity::Info)], "{about}");
+        let screen = screen(&pass);
+        let next = screen.split("\nNEXT PASSES").nth(1).expect("what follows");
+        assert_eq!(next.split("\n\n").next().map(|it| it.lines().count() - 1), Some(passes));
+        assert!(screen.lines().count() <= 24, "{about}: {screen}");
+    }
 }
 
 /// The findings of an input, as `-o json` prints them.

@@ -34,6 +34,17 @@ fn short(text: &str) -> String {
     format!("{start} … {end}")
 }
 
+/// Returns the cause of a backend's error, which is its end, as far as a summary has room for it.
+fn end(text: &str) -> String {
+    const END: usize = 70;
+    let line = text.lines().next().unwrap_or_default();
+    let words = line.match_indices(' ').map(|(at, _)| &line[at + 1..]);
+    match words.into_iter().find(|rest| rest.chars().count() <= END) {
+        Some(rest) if line.chars().count() > END => format!("… {rest}"),
+        _ => line.to_owned(),
+    }
+}
+
 /// `has`, `have`
 fn have(count: usize) -> &'static str {
     if count == 1 { "has" } else { "have" }
@@ -41,7 +52,7 @@ fn have(count: usize) -> &'static str {
 
 impl About<'_> {
     pub(super) fn labels(&self, metrics: &[usize]) -> String {
-        list(&metrics.iter().map(|metric| self.label(*metric)).collect::<Vec<_>>())
+        names(&metrics.iter().map(|metric| self.label(*metric)).collect::<Vec<_>>())
     }
 
     /// Words the effect of a failing metric on the pass.
@@ -100,7 +111,7 @@ impl Words for MetricsApiUnavailable {
         let (api, labels) = (api(group), about.labels(metrics));
         let what = match why {
             Unavailable::Unserved => "is not served",
-            Unavailable::Stale => "has no version with a current discovery",
+            Unavailable::Stale => "has only stale versions",
             Unavailable::Failing => "does not answer",
         };
         let serves = match *group {
@@ -125,12 +136,11 @@ impl Words for MetricsApiUnavailable {
         let name = known
             .or_else(|| (*group != "custom.metrics.k8s.io").then(|| format!("v1beta1.{group}")));
         let (advice, command) = match why {
-            Unavailable::Unserved => (
-                format!("Install {serves}, which serves {group}."),
-                "kubectl get apiservices".to_owned(),
-            ),
+            Unavailable::Unserved => {
+                (format!("Install {serves}."), "kubectl get apiservices".to_owned())
+            }
             _ => (
-                format!("Look at {serves} and at the APIService of {group}."),
+                format!("Look at {serves} and its APIService."),
                 match &name {
                     Some(name) => format!("kubectl describe apiservice {}", shell_word(name)),
                     None => "kubectl get apiservices".to_owned(),
@@ -189,9 +199,10 @@ impl Words for MetricFailing {
         let Self { metric, message, refused } = self;
         let group = about.spec(*metric).api_group();
         let (label, api) = (about.label(*metric), api(group));
-        let (advice, command) = match refused {
+        let (summary, advice, command) = match refused {
             Some(Refused { user, verb, resource }) => (
-                format!("Grant {user} the right to {verb} {resource}.{group} (RBAC)."),
+                format!("{user} may not {verb} {resource}.{group}, {}", about.effect(&label)),
+                "Grant it the right with a Role or ClusterRole.".to_owned(),
                 format!(
                     "kubectl auth can-i {verb} {} {} --as={}",
                     shell_word(&format!("{resource}.{group}")),
@@ -199,17 +210,15 @@ impl Words for MetricFailing {
                     shell_word(user)
                 ),
             ),
-            None => {
-                (format!("Look at the backend that {api} reads {label} from."), about.ask(*metric))
-            }
+            None => (
+                format!("{label} fails, {}: {}", about.effect("it"), end(message)),
+                format!("Look at the backend of {api}."),
+                about.ask(*metric),
+            ),
         };
         Text {
-            summary: format!(
-                "{api} reports an error for {label}, {}: {}",
-                about.effect("it"),
-                short(message)
-            ),
-            evidence: Vec::new(),
+            summary,
+            evidence: vec![format!("The API says: {}.", short(message))],
             advice,
             commands: vec![command],
             objects: about.own(),

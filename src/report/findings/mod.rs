@@ -144,7 +144,7 @@ impl<'a> About<'a> {
 
     /// Returns the label of a metric of the spec.
     fn label(&self, metric: usize) -> String {
-        self.spec(metric).label()
+        self.hpa().spec.label(metric)
     }
 
     /// Returns the target of a metric.
@@ -249,9 +249,19 @@ impl<'a> About<'a> {
     /// Returns a field of the spec as advice names it, where it must be changed: `maxReplicas`, or
     /// `maxReplicaCount of ScaledObject/queue`.
     fn field(&self, path: &str) -> String {
-        let Some(owner) = self.hpa().scaled_object() else { return path.to_owned() };
-        let (first, rest) = path.split_at(path.find('.').unwrap_or(path.len()));
-        format!("{}{rest} of ScaledObject/{}", in_scaled_object(first), owner.name)
+        match self.hpa().scaled_object() {
+            Some(owner) => format!("{} of ScaledObject/{}", self.field_name(path), owner.name),
+            None => path.to_owned(),
+        }
+    }
+
+    /// Returns the name of a field where it must be changed, without the path to it: a ScaledObject has one
+    /// `behavior`.
+    fn field_name<'p>(&self, path: &'p str) -> &'p str {
+        match self.hpa().scaled_object() {
+            Some(_) => in_scaled_object(path),
+            None => path,
+        }
     }
 
     /// Returns what gives a metric a target of type AverageValue, to follow `Use`.

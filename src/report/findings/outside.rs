@@ -53,7 +53,7 @@ impl Words for TargetNotFound {
             ),
         }];
         let mut objects = about.own();
-        let reference = format!("spec.{}", about.field("scaleTargetRef"));
+        let reference = about.field("scaleTargetRef");
         let advice = match &self.meant {
             Some(meant) => {
                 let version = &meant.api_version;
@@ -63,7 +63,7 @@ impl Words for TargetNotFound {
                     "apiVersion": version, "kind": meant.kind, "name": meant.name,
                 }});
                 commands.insert(0, about.patch_spec(&patch));
-                format!("Point {reference} at {meant} ({version}), if it is meant.")
+                format!("Point {reference} at {meant} ({version}), if that is meant.")
             }
             None if self.missing == Missing::Scale => {
                 format!("Point {reference} at an object that has the subresource scale.")
@@ -72,7 +72,7 @@ impl Words for TargetNotFound {
                 "Add the scale of the target to the input.".to_owned()
             }
             None if self.missing == Missing::Object && self.is_assumed => {
-                format!("Add the target to the input if it exists, or else correct {reference}.")
+                format!("Add the target to the input, or correct {reference}.")
             }
             None => format!("Correct {reference}, or create the target."),
         };
@@ -102,6 +102,10 @@ impl Words for PausedByKeda {
             let verb = if fields.len() == 1 { "is" } else { "are" };
             evidence.push(format!("In the HPA, {} {verb} Disabled.", list(&fields)));
         }
+        if annotations.is_empty() {
+            let same = "A selectPolicy in the ScaledObject has the same effect.";
+            evidence.push(same.to_owned());
+        }
         if self.is_whole() {
             evidence.push("KEDA takes the HPA of a paused ScaledObject away.".to_owned());
         }
@@ -121,16 +125,15 @@ impl Words for PausedByKeda {
             let keys: Vec<String> =
                 directions.split(" and ").map(|it| format!("paused-scale-{it}")).collect();
             (
-                format!(
-                    "Remove the annotation autoscaling.keda.sh/{} from {object} if it is set; a \
-                     selectPolicy in the ScaledObject has the same effect.",
-                    keys.join(" and autoscaling.keda.sh/")
-                ),
+                format!("Remove autoscaling.keda.sh/{}, if set.", keys.join(" and ")),
                 vec![format!("kubectl get scaledobject {name} {namespace} -o yaml")],
             )
         } else {
             (
-                format!("Remove {} from {object}.", list(&annotations)),
+                match annotations.len() {
+                    1 => format!("Remove the annotation from {object}."),
+                    _ => format!("Remove the annotations from {object}."),
+                },
                 annotations
                     .iter()
                     .map(|it| format!("kubectl annotate scaledobject {name} {namespace} {it}-"))
@@ -153,11 +156,17 @@ impl Words for FieldIgnored {
             (false, _) => format!("would drop {paths}, which would change this"),
         };
         let gate = self.gate;
-        let why = match self.settable {
-            true => format!("the feature gate {gate} is off"),
-            false => format!("{version} does not have it"),
+        let summary = match self.settable {
+            true => format!("without {gate}, {who} ({version}) {does}"),
+            false => format!("{who} ({version}) {does}: {version} does not have it"),
         };
         let mut evidence = Vec::new();
+        if self.settable {
+            evidence.push(format!(
+                "The API server and the controller manager take the flag \
+                 --feature-gates={gate}=true."
+            ));
+        }
         if let Some(minor) = self.on_in {
             evidence.push(format!("It works by default in Kubernetes 1.{minor} and newer."));
         }
@@ -172,27 +181,12 @@ impl Words for FieldIgnored {
             None => fields.to_owned(),
         };
         let advice = match (self.settable, self.on_in) {
-            (true, _) => format!(
-                "Set --feature-gates={gate}=true on the API server and the controller manager, or \
-                 remove {fields}."
-            ),
+            _ if !self.stated => format!("Enable the feature gate if you need {fields}."),
+            (true, _) => format!("Enable the feature gate, or remove {fields}."),
             (false, Some(minor)) => format!("Upgrade to Kubernetes 1.{minor}, or remove {fields}."),
             (false, None) => format!("Remove {fields}."),
         };
-        let advice = match self.stated {
-            true => advice,
-            false => format!(
-                "Set --feature-gates={gate}=true on the API server and the controller manager if \
-                 you need the field."
-            ),
-        };
-        Text {
-            summary: format!("{who} ({version}) {does}: {why}"),
-            evidence,
-            advice,
-            commands,
-            objects: about.own(),
-        }
+        Text { summary, evidence, advice, commands, objects: about.own() }
     }
 }
 
@@ -264,20 +258,30 @@ impl Words for OtherWriter {
                 future(now, until)
             ));
         }
+        match self.writer.as_ref().map(|it| &it.by) {
+            Some(By::ArgoCd) => evidence.push(
+                "Argo CD leaves a field alone that ignoreDifferences names if the sync option \
+                 RespectIgnoreDifferences=true is set."
+                    .to_owned(),
+            ),
+            Some(By::Apply) => evidence.push(
+                "Taken out of the manifest first, the replicas would be reset to 1.".to_owned(),
+            ),
+            _ => {}
+        }
         let (target, namespace) = (about.target(), about.namespace());
         let fields = format!("kubectl get {target} {namespace} -o yaml --show-managed-fields");
         let (advice, commands) = match self.writer.as_ref().map(|it| &it.by) {
             Some(By::Scale | By::Hand) => (
                 format!(
-                    "Leave the replicas to the HPA: to keep more or fewer, change {} or {}.",
-                    about.field("minReplicas"),
+                    "Change {} or {} instead.",
+                    about.field_name("minReplicas"),
                     about.field("maxReplicas")
                 ),
                 vec![about.predict("--for 10m"), about.patch_spec(&self.bounds(about))],
             ),
             Some(By::ArgoCd) => (
-                "Take replicas out of the manifest that Argo CD applies, or let it ignore \
-                 /spec/replicas (ignoreDifferences with RespectIgnoreDifferences=true)."
+                "Take replicas out of the manifest, or have Argo CD ignore /spec/replicas."
                     .to_owned(),
                 vec![fields],
             ),
@@ -293,8 +297,7 @@ impl Words for OtherWriter {
                 vec![fields],
             ),
             Some(By::Apply) => (
-                "Take replicas out of the manifest, and first out of the last applied one, so that \
-                 it is not reset to 1."
+                "Take replicas out of the last applied manifest, then out of the manifest."
                     .to_owned(),
                 vec![format!("kubectl apply edit-last-applied {target} {namespace}"), fields],
             ),
@@ -303,9 +306,7 @@ impl Words for OtherWriter {
                 Vec::new(),
             ),
             None => (
-                "Find out what sets the replicas, and leave them to the HPA: take replicas out of \
-                 manifests."
-                    .to_owned(),
+                "Find out what sets the replicas, and take replicas out of manifests.".to_owned(),
                 vec![fields],
             ),
         };

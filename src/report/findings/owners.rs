@@ -8,16 +8,13 @@ use crate::findings::owners::{
 use crate::report::format_of;
 use crate::report::words::{amount, count, list, percent, sentence};
 
-/// Returns what to do about a selector that does not do `what` it should.
-fn selector_advice(about: &About<'_>, what: &str) -> String {
-    let target = &about.hpa().spec.scale_target_ref;
-    match target.group() {
-        "" | "apps" => format!("Have {} select {what}.", about.hpa().reference()),
-        _ => format!(
-            "Have the operator of {} write a selector of {what} to the path that labelSelectorPath \
-             of its CRD names.",
-            target.kind
-        ),
+/// Returns what to do about a selector that does not select the pods of the target.
+fn selector_advice(about: &About<'_>) -> String {
+    match about.hpa().spec.scale_target_ref.group() {
+        "" | "apps" => format!("Have {} select its pods.", about.hpa().reference()),
+        _ => {
+            "Have its operator write the pods' selector to the CRD's labelSelectorPath.".to_owned()
+        }
     }
 }
 
@@ -46,7 +43,7 @@ impl Words for SelectorMissing {
                  at no metric without it."
                     .to_owned(),
             ],
-            advice: selector_advice(about, "its pods"),
+            advice: selector_advice(about),
             commands: vec![about.show_selector()],
             objects: vec![about.target()],
         }
@@ -80,7 +77,7 @@ impl Words for SelectorMatchesNothing {
         Text {
             summary,
             evidence,
-            advice: selector_advice(about, "its pods"),
+            advice: selector_advice(about),
             commands: vec![
                 about.show_selector(),
                 format!("kubectl get pods {} --show-labels", about.namespace()),
@@ -114,9 +111,7 @@ impl Words for SharedPods {
         }
         let advice = match self.others.iter().any(|other| other.target == own) {
             true => "Keep one HPA for the target, and give it the metrics of the others.",
-            false => {
-                "Give the pods of each target labels of their own, and its selector with them."
-            }
+            false => "Give the pods of each target their own labels, and select by those.",
         };
         let effect = if self.is_refused { ", so it cannot scale" } else { "" };
         let belong = if self.pods.len() == 1 { "belongs" } else { "belong" };
@@ -173,7 +168,7 @@ impl Words for ForeignPods {
         Text {
             summary: format!("{pods} {owners} {counted} for {target}{effect}"),
             evidence,
-            advice: format!("Give the pods of {target} a label of their own, and select by it."),
+            advice: "Give the target's pods a label of their own, and select by it.".to_owned(),
             commands: about.list_pods("--show-labels").into_iter().collect(),
             objects: all.iter().map(|name| format!("pod/{name}")).collect(),
         }
@@ -211,10 +206,7 @@ impl Words for OldRevisionPods {
             false => about.list_pods("--show-labels"),
         };
         let advice = match is_deployment {
-            true => {
-                "Wait for the rollout to end; a smaller maxSurge counts fewer pods beyond the \
-                     replicas."
-            }
+            true => "Wait for the rollout to end, or set a smaller maxSurge.",
             false => "Wait for the rollout to end, or keep fewer pods of other revisions.",
         };
         Text {

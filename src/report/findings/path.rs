@@ -53,6 +53,9 @@ impl Words for WithinTolerance {
         let tolerance = percent(self.tolerance);
         let wanted = target(about.target_of(self.metric));
         let mut evidence = Vec::new();
+        if !self.has_field {
+            evidence.push("The HPA has a field tolerance as of Kubernetes 1.35.".to_owned());
+        }
         if let Some(borders) = &self.borders {
             let of = |at: i64| value(borders, at);
             let fewer = borders.fewer.map(|at| format!("fewer replicas up to {}", of(at)));
@@ -74,12 +77,7 @@ impl Words for WithinTolerance {
                 vec![about.predict(&format!("--set behavior.{rules}.tolerance={narrower}"))],
             ),
             None if self.has_field => ("Wait for a larger change.".to_owned(), Vec::new()),
-            None => (
-                "Wait for a larger change, or change the target; the HPA has no field tolerance \
-                 before Kubernetes 1.35."
-                    .to_owned(),
-                Vec::new(),
-            ),
+            None => ("Wait for a larger change, or change the target.".to_owned(), Vec::new()),
         };
         let assumed = match self.is_filled {
             true => ", with values assumed for pods that do not count,",
@@ -127,9 +125,7 @@ impl Words for Rounding {
             Some(Raised { target: to, proposal }) => {
                 let to = target(to);
                 (
-                    format!(
-                        "To have {proposal} proposed at this load, raise the target of {label} to {to}."
-                    ),
+                    format!("To have {proposal} proposed at this load, raise its target to {to}."),
                     Vec::from_iter(about.with_target(self.metric, &to)),
                 )
             }
@@ -164,23 +160,27 @@ impl Words for HeldByWindow {
     fn text(&self, about: &About<'_>) -> Text {
         let (past, now) = (self.held_by, about.now());
         let window = duration(self.window);
-        let compared = if self.against == Direction::Down { "higher" } else { "lower" };
         let field =
             about.field(&format!("behavior.{}.stabilizationWindowSeconds", rules(self.against)));
         let replicas = past.replicas;
+        let mut evidence = Vec::new();
         let what = match self.origin {
-            Origin::Start | Origin::NoneStated | Origin::Assumed => format!(
-                "the {replicas} replicas at the first pass count as a recommendation for {window}"
-            ),
+            Origin::Start | Origin::NoneStated | Origin::Assumed => {
+                evidence.push(
+                    "At its first pass, the controller takes the current replicas as a \
+                     recommendation."
+                        .to_owned(),
+                );
+                format!("the current {replicas} count for {window}")
+            }
             Origin::Inferred => {
-                format!("a {compared} recommendation of {replicas} from the last {window} holds")
+                format!("{replicas} was recommended in the last {window}")
             }
             Origin::Known => format!(
-                "the {compared} recommendation of {replicas} from {} ago holds for {window}",
+                "{replicas} was recommended {} ago and holds for {window}",
                 distance(past.time, now)
             ),
         };
-        let mut evidence = Vec::new();
         if let Some(since) = self.leads_since {
             evidence.push(format!(
                 "The controller manager has led since {}, less than {window} ago: it started with \
@@ -297,16 +297,12 @@ impl Words for DirectionDisabled {
             true => follow(Code::PausedByKeda),
             false => {
                 commands.push(about.patch_spec(&json!({ "behavior": behavior })));
-                format!(
-                    "Remove spec.{} to let the HPA scale {}.",
-                    about.field(&field),
-                    verb(direction)
-                )
+                format!("Remove {} to allow it.", about.field(&field))
             }
         };
         Text {
             summary: format!(
-                "{}, but spec.{field} is Disabled, so the HPA never scales {}",
+                "{}, but {field} is Disabled, so the HPA never scales {}",
                 proposed(about, self.desired),
                 verb(direction)
             ),
@@ -344,20 +340,17 @@ impl Words for AtMax {
             (Some(prior), _) => (follow(prior), Vec::new()),
             (None, Some(metric)) => (
                 format!(
-                    "Look at the pods that are counted before you raise {field}: {} is not above \
-                     its target.",
+                    "Look at the counted pods first: {} is not above its target.",
                     about.label(metric)
                 ),
                 Vec::from_iter(about.list_pods("")),
             ),
             (None, None) => (
                 match asked > most {
-                    true => format!(
-                        "Raise {field} as far as the nodes and what the pods depend on can carry it."
-                    ),
-                    false => format!(
-                        "Raise {field}, if the nodes and what the pods depend on can carry it."
-                    ),
+                    true => format!("Raise {field} as far as nodes and dependencies can carry it."),
+                    false => {
+                        format!("Raise {field}, if nodes and dependencies can carry it.")
+                    }
                 },
                 vec![
                     about.predict(&format!("--max {}", asked.min(most))),
@@ -434,10 +427,7 @@ fn corrected(
             }
         ),
         evidence: without.into_iter().collect(),
-        advice: format!(
-            "Find out what scaled the target to {current}, or change {}.",
-            about.field(field)
-        ),
+        advice: format!("Find out what scaled it to {current}, or change {}.", about.field(field)),
         commands: vec![
             about.predict(&format!("{flag} {current}")),
             about.patch_spec(&serde_json::Value::Object(patch)),

@@ -47,11 +47,10 @@ impl Words for FinishedPods {
         }
         evidence.extend(about.otherwise(&format!("Without {}", them(all.len()))));
         Text {
-            summary: format!("{pods} {verb} the selector of the target{effect}{}", about.cost()),
+            summary: format!("{pods} {verb} the target's selector{effect}{}", about.cost()),
             evidence,
-            advice:
-                "Delete the finished pods, or give them labels that the selector does not match."
-                    .to_owned(),
+            advice: "Delete the finished pods, or relabel them so that they do not match."
+                .to_owned(),
             commands: vec![format!("kubectl delete pod {}", about.pods(&all))],
             objects: objects(&all),
         }
@@ -299,11 +298,11 @@ impl Words for TerminatingPods {
             names(&self.pods)
         ));
         evidence.extend(about.otherwise(&format!("Without {}", them(self.pods.len()))));
+        evidence.push("A target of type AverageValue does not depend on pods.".to_owned());
         Text {
             summary: format!("{pods} still {counts} as ready for {label}{}", about.cost()),
             evidence,
-            advice: "Use an AverageValue target, which does not depend on pods, or shorten \
-                     terminationGracePeriodSeconds."
+            advice: "Use an AverageValue target, or shorten terminationGracePeriodSeconds."
                 .to_owned(),
             commands: about.list_pods("").into_iter().collect(),
             objects: objects(&self.pods),
@@ -361,10 +360,9 @@ impl Words for StartingPods {
                     format!("{pods} {uses} {usage} of {label} on average, and the others {others}"),
                     match longer_window {
                         Some(_) => {
-                            "Add a startup probe that ends when the pod is warm, or lengthen the \
-                             scale-up window."
+                            "Add a startup probe for the warm-up, or lengthen the scale-up window."
                         }
-                        None => "Add a startup probe that ends when the pod is warm.",
+                        None => "Add a startup probe for the warm-up.",
                     },
                     longer_window.into_iter().collect(),
                 )
@@ -412,10 +410,9 @@ impl Words for ReplicasWithoutPods {
             ));
         }
         let (advice, commands) = match &self.waits_for {
-            Some(pod) if self.failure.is_none() => (
-                format!("Find out why {pod} is not ready, for which {target} waits."),
-                vec![about.describe(pod)],
-            ),
+            Some(pod) if self.failure.is_none() => {
+                (format!("Find out why {pod} is not ready."), vec![about.describe(pod)])
+            }
             _ => (
                 match self.is_held_up {
                     true => {

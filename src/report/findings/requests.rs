@@ -162,7 +162,7 @@ impl Words for MissingRequest {
         let annotated = |it: &Unrequested| annotation(&it.container, resource);
         let advice = match first.map(|it| (&it.source, annotated(it), instead)) {
             Some((Source::Injected, Some(annotation), _)) => {
-                format!("Set the annotation {annotation} in the template of the target.")
+                format!("Annotate the pod template with {annotation}.")
             }
             Some((Source::Injected, None, Some(container))) => {
                 format!("Use {}.", about.container_metric(self.metric, container))
@@ -277,7 +277,7 @@ impl Words for DilutedByContainer {
             summary: match with_sidecars {
                 Some(asked) => format!(
                     "{label} counts the usage of sidecars and not their requests: it proposes \
-                     {proposal}, and for {asked} with them"
+                     {proposal}, but {asked} with them"
                 ),
                 None => format!(
                     "{label} is{whole} over all containers, while {container} uses {} of its request",
@@ -425,9 +425,9 @@ impl Words for RequestsDifferFromTemplate {
             evidence,
             advice: match average {
                 Some(average) => {
-                    format!("Use {} instead{other}.", about.average_value(*metric, &average))
+                    format!("Use {}{other}.", about.average_value(*metric, &average))
                 }
-                None => format!("Use an AverageValue target instead{other}."),
+                None => format!("Use an AverageValue target{other}."),
             },
             commands: command.into_iter().collect(),
             objects,
@@ -459,9 +459,8 @@ impl Words for MemoryBaseline {
                 of(*target)
             ),
             evidence: vec![format!("{ages} All use about the same.")],
-            advice:
-                "Raise the memory request or the target, or use a metric that follows the load."
-                    .to_owned(),
+            advice: "Raise the request or the target, or use a metric that follows the load."
+                .to_owned(),
             commands: Vec::from_iter(
                 percent.and_then(|percent| about.with_target(*metric, &format!("{percent}%"))),
             ),

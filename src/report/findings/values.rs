@@ -129,7 +129,7 @@ impl Words for ValueMultiplies {
         }
         Text {
             summary: format!(
-                "{label} proposes {} now and for more in each pass while it stays at {}",
+                "{label} proposes {} now, and more in each pass while it stays at {}",
                 count(proposals.first().copied().unwrap_or_default(), "replica"),
                 quantity(current)
             ),

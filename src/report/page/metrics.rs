@@ -33,9 +33,7 @@ impl Words<'_> {
         ];
         let mut table = Table::new(columns, Vec::new());
         for metric in self.metric_steps() {
-            let short = Self::short_label(metric);
-            let alike = self.metric_steps().filter(|other| Self::short_label(other) == short);
-            let mut row = vec![if alike.count() > 1 { self.label(metric) } else { short }];
+            let mut row = vec![self.label(metric)];
             match &metric.result {
                 MetricResult::Proposal(proposal) => {
                     row.extend([

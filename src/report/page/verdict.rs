@@ -149,7 +149,7 @@ impl Words<'_> {
         }
         let unknown = unknown.join(", ");
         let Range { min, max } = range;
-        format!("Not certain: {unknown}, and the pass may end anywhere from {min} to {max}.")
+        format!("Not certain: {unknown}; {min} to {max} are possible.")
     }
 
     /// Words what was recorded after a past pass, and whether that contradicts the answer.

@@ -86,7 +86,7 @@ impl Request {
         if namespaces.windows(2).any(|pair| pair[0] != pair[1]) {
             let names = names.join(", ");
             return Err(Error::usage(format!("the names are not in one namespace: {names}"))
-                .hint("name the namespace with -n"));
+                .hint("explain one namespace at a time (-n), or all of them with -A"));
         }
         if let Some(Some(namespace)) = namespaces.first() {
             request.connection.namespace = Some((*namespace).to_owned());

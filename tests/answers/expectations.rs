@@ -553,7 +553,7 @@ fn markdown_for_a_pull_request() {
 
 cpu keeps the replicas, because pods without usable metrics make the result ambiguous.
 
-Not certain: the controller's history is unknown, and the pass may end anywhere from 8 to 10.
+Not certain: the controller's history is unknown; 8 to 10 are possible.
 
 | ITEM | ASSUMED | OBSERVED |
 | --- | --- | --- |

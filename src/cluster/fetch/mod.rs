@@ -61,7 +61,6 @@ const GRACE: Duration = Duration::from_secs(1);
 const SKEW: SignedDuration = SignedDuration::from_secs(5);
 
 /// Fetches one HPA and everything that its pass needs. Answers to further metrics follow those of its own.
-/// those of its own.
 ///
 /// # Errors
 ///

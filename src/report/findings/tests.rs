@@ -82,19 +82,19 @@ fn remedies_that_work() {
         (
             Code::Rounding,
             alike,
-            "To have 3 proposed at this load, raise the target of queue{q=a} to 11.",
+            "To have 3 proposed at this load, raise its target to 11.",
             vec![predict("--target 'queue{q=a}=11'")],
         ),
         (
             Code::AtMax,
             most(&queue(&build::average("10"), "150"), 4),
-            "Raise maxReplicas, if the nodes and what the pods depend on can carry it.",
+            "Raise maxReplicas, if nodes and dependencies can carry it.",
             few(15),
         ),
         (
             Code::AtMax,
             most(&queue(&build::average("10"), "900"), 4),
-            "Raise maxReplicas as far as the nodes and what the pods depend on can carry it.",
+            "Raise maxReplicas as far as nodes and dependencies can carry it.",
             few(16),
         ),
         (
@@ -119,6 +119,20 @@ fn remedies_that_work() {
     ] {
         let text = said(code, &items);
         assert_eq!((&*text.advice, text.commands), (advice, commands), "{code:?}");
+    }
+}
+
+#[test]
+fn pods_that_several_hpas_share() {
+    let mut items = state(&[cpu()], &["50m"]);
+    for (name, all) in [("other", "Both match web-0."), ("third", "All of them match web-0.")] {
+        items.push(build::with(items[0].clone(), &json!({"metadata": {"name": name}})));
+        let text = said(Code::SharedPods, &items);
+        assert!(text.evidence.iter().any(|it| it == all), "{:?}", text.evidence);
+        assert_eq!(
+            text.advice,
+            "Keep one HPA for the target, and give it the metrics of the others."
+        );
     }
 }
 
@@ -199,20 +213,15 @@ fn an_hpa_that_keda_makes() {
     let disabled = || down(json!({"selectPolicy": "Disabled", "stabilizationWindowSeconds": 0}));
     let paused = scaled_object(json!({"autoscaling.keda.sh/paused-scale-in": "true"}));
     let paused_out = scaled_object(json!({"autoscaling.keda.sh/paused-scale-out": "true"}));
-    let behavior = "advanced.horizontalPodAutoscalerConfig.behavior";
     let value = build::value("75");
     let none = json!({});
     let container = json!({"type": "ContainerResource", "containerResource": {
         "name": "cpu", "container": "ap", "target": build::utilization(50)}});
-    let removal = format!(
-        "Remove spec.{behavior}.scaleDown.selectPolicy of ScaledObject/queue to let the HPA scale down."
-    );
-    let window = format!(
-        "Wait, or set {behavior}.scaleDown.stabilizationWindowSeconds of ScaledObject/queue (default 300s)."
-    );
-    let rate = format!(
-        "Wait for the next passes, or change {behavior}.scaleUp.policies of ScaledObject/queue."
-    );
+    let removal = "Remove behavior.scaleDown.selectPolicy of ScaledObject/queue to allow it.";
+    let window = "Wait, or set behavior.scaleDown.stabilizationWindowSeconds of ScaledObject/queue \
+                  (default 300s).";
+    let rate =
+        "Wait for the next passes, or change behavior.scaleUp.policies of ScaledObject/queue.";
     let slow = json!({"behavior": {"scaleUp": {"policies": [{"type": "Pods", "value": 1, "periodSeconds": 60}]}}});
     let follow = "Follow the advice of paused-by-keda.";
     let patch = |verb: &str, spec: Value| {
@@ -228,7 +237,7 @@ fn an_hpa_that_keda_makes() {
         (
             Code::AtMax,
             made(&busy, json!({"maxReplicas": 3})),
-            "Raise maxReplicaCount of ScaledObject/queue, if the nodes and what the pods depend on can carry it.",
+            "Raise maxReplicaCount of ScaledObject/queue, if nodes and dependencies can carry it.",
             Some(patch("patch", json!({"maxReplicaCount": 6}))),
         ),
         (
@@ -240,33 +249,33 @@ fn an_hpa_that_keda_makes() {
         (
             Code::AboveMax,
             made(&busy, json!({"maxReplicas": 2})),
-            "Find out what scaled the target to 3, or change maxReplicaCount of ScaledObject/queue.",
+            "Find out what scaled it to 3, or change maxReplicaCount of ScaledObject/queue.",
             Some(patch("patch", json!({"maxReplicaCount": 3}))),
         ),
         (
             Code::BelowMin,
             made(&busy, json!({"minReplicas": 5})),
-            "Find out what scaled the target to 3, or change minReplicaCount of ScaledObject/queue.",
+            "Find out what scaled it to 3, or change minReplicaCount of ScaledObject/queue.",
             Some(patch("patch", json!({"minReplicaCount": 3}))),
         ),
         (
             Code::HeldByWindow,
             made(&idle, none.clone()),
-            &window,
+            window,
             Some(patch("patch", config(json!({"scaleDown": {"stabilizationWindowSeconds": 60}})))),
         ),
-        (Code::RateLimited, made(&busy, slow), &rate, None),
+        (Code::RateLimited, made(&busy, slow), rate, None),
         (
             Code::DirectionDisabled,
             beside(made(&idle, disabled()), scaled_object(json!({}))),
-            &removal,
+            removal,
             Some(patch("patch", config(json!({"scaleDown": {"selectPolicy": null}})))),
         ),
         // An annotation for the other direction does not disable this one.
         (
             Code::DirectionDisabled,
             beside(made(&idle, disabled()), paused_out),
-            &removal,
+            removal,
             Some(patch("patch", config(json!({"scaleDown": {"selectPolicy": null}})))),
         ),
         (Code::DirectionDisabled, beside(made(&idle, disabled()), paused.clone()), follow, None),
@@ -274,7 +283,7 @@ fn an_hpa_that_keda_makes() {
         (
             Code::PausedByKeda,
             beside(made(&idle, disabled()), paused),
-            "Remove autoscaling.keda.sh/paused-scale-in from ScaledObject/queue.",
+            "Remove the annotation from ScaledObject/queue.",
             Some("kubectl annotate scaledobject queue -n default autoscaling.keda.sh/paused-scale-in-".to_owned()),
         ),
         (
@@ -327,7 +336,7 @@ fn an_hpa_that_keda_makes() {
         for FindingView { code, text, .. } in views(&pass, &find(&pass)) {
             const OF_THE_HPA: [&str; 4] = ["maxReplicas", "minReplicas", "averageValue", "ContainerResource"];
             let strange = OF_THE_HPA.iter().any(|field| text.advice.contains(field))
-                || text.advice.replace(behavior, "").contains("behavior.");
+                || (text.advice.contains("behavior.") && !text.advice.contains(" of ScaledObject/"));
             let patches = text.commands.iter().filter_map(|it| it.split_once(" -p '"));
             let strange = strange || patches.clone().any(|(command, patch)| {
                 let patch: Value = serde_json::from_str(patch.trim_end_matches('\'')).unwrap();

@@ -116,7 +116,13 @@ impl Words<'_> {
                         format!("the {} has no {} for it", documents.container(), documents.kind())
                     }
                 };
-                (self.label(metric), detail)
+                let label = match self.wide {
+                    true => {
+                        self.explanation.pass.input.snapshot.hpa.spec.metrics[metric.index].label()
+                    }
+                    false => self.label(metric),
+                };
+                (label, detail)
             })
             .collect()
     }

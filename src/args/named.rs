@@ -236,7 +236,8 @@ mod tests {
             all => (all, None),
         };
         let connection = ConnectionFlags { namespace, ..ConnectionFlags::default() };
-        Request::read(words, &connection).map_err(|e| e.message)
+        let with_hint = |e: Error| format!("{} {}", e.message, e.hint.unwrap_or_default());
+        Request::read(words, &connection).map_err(with_hint)
     }
 
     #[test]
@@ -287,7 +288,11 @@ mod tests {
             ("deploy .", "invalid resource name \".\": may not be '.'"),
             ("", "resource name may not be empty"),
             ("-n test shop/web", "shop/web contradicts -n test"),
-            ("shop/web test/web", "the names are not in one namespace: shop/web, test/web"),
+            (
+                "shop/web test/web",
+                "the names are not in one namespace: shop/web, test/web explain one namespace at a \
+                 time (-n), or all of them with -A",
+            ),
             ("shop/web api", "the names are not in one namespace: shop/web, api"),
         ] {
             let error = read(words).unwrap_err();

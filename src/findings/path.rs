@@ -475,7 +475,16 @@ pub(super) fn direction_disabled(case: &Case<'_>, found: &[Finding]) -> Option<F
             |it| matches!(&it.facts, Facts::PausedByKeda(pause) if pause.may_disable(direction)),
         );
         let facts = DirectionDisabled { direction, desired, result, is_paused };
-        Finding::explaining(Severity::Info, facts)
+        let without = case.without(|snapshot| {
+            let rules = snapshot.hpa.spec.behavior.as_mut().and_then(|rules| match direction {
+                Direction::Up => rules.scale_up.as_mut(),
+                Direction::Down => rules.scale_down.as_mut(),
+            });
+            if let Some(rules) = rules {
+                rules.select_policy = Some("Max".to_owned());
+            }
+        });
+        Finding::explaining(Severity::Info, facts).without(without)
     })
 }
 

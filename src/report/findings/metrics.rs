@@ -321,7 +321,10 @@ impl Words for UnknownContainer {
     fn text(&self, about: &About<'_>) -> Text {
         let Self { metric, container, known, near } = self;
         let path = format!("/spec/metrics/{metric}/containerResource/container");
-        let command = near.as_ref().map(|near| about.replace(&path, near));
+        let command = match near {
+            Some(near) => Some(about.replace(&path, near)),
+            None => about.list_pods("-o jsonpath='{.items[*].spec.containers[*].name}'"),
+        };
         Text {
             summary: format!("no pod has a container {container}, {}", about.effect("it")),
             evidence: vec![format!("The containers of the pods: {}.", list(known))],
@@ -344,7 +347,8 @@ impl Words for ContainerMetricsMissing {
         let label = about.label(*metric);
         let effect = match fails {
             true => "which fails the metric for all pods",
-            false => "so these pods count as pods without metrics",
+            false if pods.len() == 1 => "so it counts as missing",
+            false => "so they count as missing",
         };
         let why = |it: &Unmeasured| {
             let name = &it.pod;

@@ -250,6 +250,11 @@ impl Words for RateLimited {
         let direction = limit.direction;
         let mut evidence: Vec<String> =
             policies(limit).iter().map(|policy| sentence(&format!("{policy}."))).collect();
+        if limit.select_policy.is_none() {
+            evidence.push(format!(
+                "The built-in limit of a pass is the larger of 4 and twice the {current} replicas."
+            ));
+        }
         evidence.extend(next.map(|next| sentence(&format!("{}.", about.next(next)))));
         let field = about.field(&format!("behavior.{}.policies", rules(direction)));
         let (what, advice) = match &limit.select_policy {
@@ -306,7 +311,9 @@ impl Words for DirectionDisabled {
                 proposed(about, self.desired),
                 verb(direction)
             ),
-            evidence: Vec::new(),
+            evidence: Vec::from_iter(
+                about.without().map(|without| format!("With the default, Max: {without}.")),
+            ),
             advice,
             commands,
             objects: about.own(),
@@ -450,7 +457,10 @@ impl Words for BelowMin {
 
 impl Words for SwitchedOff {
     fn text(&self, about: &About<'_>) -> Text {
-        let mut evidence = Vec::new();
+        let mut evidence = vec![format!(
+            "spec.replicas of {} is 0, for which the controller does nothing (ScalingDisabled).",
+            about.hpa().reference()
+        )];
         if let Some((manager, at)) = &self.writer {
             evidence.push(format!(
                 "{manager} set the replicas last, {} ago.",

@@ -117,7 +117,10 @@ impl Words for UncountedPods {
                     "{n} of {of} {verb} not count: {them} that {} is about",
                     code.as_str()
                 ),
-                evidence: filled.collect(),
+                evidence: [format!("Not counted: {}.", names(&all))]
+                    .into_iter()
+                    .chain(filled)
+                    .collect(),
                 advice: advice.to_owned(),
                 commands: Vec::new(),
                 objects: objects(&all),

@@ -189,6 +189,9 @@ impl Words for MissingRequest {
             commands.push(about.use_container(*metric, container));
         }
         commands.dedup();
+        if first.is_some_and(|it| matches!(it.source, Source::Foreign { .. })) {
+            commands.extend(about.list_pods("--show-labels"));
+        }
         let mut pods: Vec<&str> =
             containers.iter().flat_map(|it| it.pods.iter().map(|pod| &**pod)).collect();
         pods.sort_unstable();

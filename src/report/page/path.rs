@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 
 use super::Words;
+use super::findings::SHOWN;
 use crate::engine::decision::{Direction, RateLimit, Step};
 use crate::findings::Code;
 use crate::pass::Origin;
@@ -95,8 +96,8 @@ impl Words<'_> {
         if !self.wide {
             briefly(&mut lines);
         }
-        let first = self.explanation.findings.first().map(|finding| finding.code);
-        let is_told = !self.wide && first.is_some_and(|code| OF_THE_PATH.contains(&code));
+        let mut shown = self.explanation.findings.iter().take(SHOWN);
+        let is_told = !self.wide && shown.any(|finding| OF_THE_PATH.contains(&finding.code));
         let detail = if is_told { Detail::Roomy } else { Detail::Always };
         Section::new("FROM PROPOSAL TO REPLICAS", detail, [Part::Steps(lines)]).unless_empty()
     }

@@ -36,12 +36,12 @@ fn three_triggers() {
     rules of v1.36.2, at 2026-11-21T06:00:00Z
 
       SCALE UP 2 → 4
-      s1-cron-Europe-Berlin-08xx1-5-018xx1-5{scaledobject.keda.sh/name=web} proposes 10 replicas; one pass may at most double the current 2.
+      s1-cron-Europe-Berlin-08xx1-5-018xx1-5 proposes 10 replicas; one pass may at most double the current 2.
       OBSERVED  STAYS AT 2
 
     FINDINGS
       rate-limited: the metrics propose 10, but without behavior, one pass goes from 2 to at most 4
-        Wait for the next passes, or set advanced.horizontalPodAutoscalerConfig.behavior.scaleUp.policies of ScaledObject/web.
+        Wait for the next passes, or set behavior.scaleUp.policies of ScaledObject/web.
 
     METRIC                                    CURRENT      TARGET  RATIO  COUNTED     PROPOSES
     s0-prometheus                                  95  50 per pod    1.9  2 replicas         4
@@ -49,7 +49,7 @@ fn three_triggers() {
     cpu                                     60% (60m)         60%      1  2 ready            2
 
     FROM PROPOSAL TO REPLICAS
-      10  highest proposal: s1-cron-Europe-Berlin-08xx1-5-018xx1-5{scaledobject.keda.sh/name=web}
+      10  highest proposal: s1-cron-Europe-Berlin-08xx1-5-018xx1-5
        4  rate limit: at most max(2 × 2, 4) = 4 in one pass  ScaleUpLimit
 
     NEXT PASSES, IF THE METRICS KEEP PROPOSING 10

@@ -91,12 +91,6 @@ cpu      0% (0)     20%      0  2 ready, 2 missing         4  highest
   cpu  with 2 missing pods at 100% of the request, the ratio reverses from 0 to
        2.5: keeps 4
 
-FROM PROPOSAL TO REPLICAS
-    4  highest proposal: cpu
-  258  stabilization: 258 was recommended 15s ago and counts for 5m
-       ScaleDownStabilized
-    8  rate limit: at most max(2 × 4, 4) = 8 in one pass  ScaleUpLimit
-
 NEXT PASSES, IF THE METRICS KEEP PROPOSING 4
   10  at 07:06:59Z (in 15s)
    4  at 07:11:29Z (in 4m45s)

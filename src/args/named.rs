@@ -236,7 +236,8 @@ mod tests {
             all => (all, None),
         };
         let connection = ConnectionFlags { namespace, ..ConnectionFlags::default() };
-        let with_hint = |e: crate::error::Error| format!("{} {}", e.message, e.hint.unwrap_or_default());
+        let with_hint =
+            |e: crate::error::Error| format!("{} {}", e.message, e.hint.unwrap_or_default());
         Request::read(words, &connection).map_err(with_hint)
     }
 

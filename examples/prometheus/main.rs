@@ -22,13 +22,13 @@ const START: i64 = 20;
 const BLOCK: i64 = 7200;
 
 fn main() -> std::io::Result<()> {
-    let Some(folder) = std::env::args().nth(1) else {
+    let Some(directory) = std::env::args().nth(1) else {
         return Err(std::io::Error::other("name a directory for the files"));
     };
     let week =
         moments(include_str!("../backtest/week.csv")).ok_or(std::io::ErrorKind::InvalidData)?;
     for (place, text) in history(&week, SCRAPE).files() {
-        std::fs::write(format!("{folder}/{place}.om"), text)?;
+        std::fs::write(format!("{directory}/{place}.om"), text)?;
     }
     Ok(())
 }

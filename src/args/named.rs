@@ -1,5 +1,5 @@
 //! The words that say which HPAs are meant, in kubectl's forms: NAME, TYPE NAME and TYPE/NAME; and
-//! NAMESPACE/NAME. A type other than the HPA's is that of a target. Nothing is looked up here. Follows
+//! NAMESPACE/NAME. Any other type than the HPA's is the type of a target. Nothing is looked up here. Follows
 //! `hasCombinedTypeArgs` and `splitResourceTypeName` of cli-runtime's `resource.Builder`.
 
 use std::fmt;

@@ -247,8 +247,8 @@ pub struct Overrides {
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub fields: Vec<String>,
 
-    /// Replace the HPA with that of these manifests, which for a ScaledObject is the one that KEDA makes of
-    /// it, and the pods with those of its target's template: a file, a directory, or - for stdin, as `helm
+    /// Replace the HPA with the one in these manifests (for a ScaledObject, the one that KEDA creates), and
+    /// the pods with those of its target's template: a file, a directory, or - for stdin, as `helm
     /// template` and `kustomize build` print them; with --for or --trace repeatable, to compare several
     /// candidates
     #[arg(long, value_name = "FILE")]

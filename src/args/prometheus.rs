@@ -16,8 +16,8 @@ pub struct PrometheusArgs {
     #[arg(long, value_name = "URL|NAMESPACE/SERVICE[:PORT][/PATH]")]
     pub prometheus: Option<String>,
 
-    /// PromQL with the total of a metric (for explain and a metric of Pods: by pod), which replaces the
-    /// default query or is needed where there is none, such as 'queue_depth=sum(rabbitmq_queue_messages)';
+    /// PromQL with the total of a metric (for explain and a metric of Pods: by pod), to replace the default
+    /// query or for a metric without one, such as 'queue_depth=sum(rabbitmq_queue_messages)';
     /// for predict, METRIC may also be replicas or ready; repeatable
     #[arg(long = "query", value_name = "METRIC=PROMQL")]
     pub queries: Vec<String>,
@@ -139,7 +139,7 @@ impl RecordedArgs {
 pub enum Moment {
     /// The time.
     At(Timestamp),
-    /// So long before.
+    /// This long before.
     Before(SignedDuration),
 }
 

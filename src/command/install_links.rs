@@ -1,5 +1,5 @@
 //! `install-links`: makes the links through which kubectl finds the other forms of the program and
-//! its completions. What is there and is none of them is never touched.
+//! its completions. Anything else in the directory is never touched.
 
 use std::env;
 use std::ffi::OsStr;
@@ -26,18 +26,19 @@ enum Fate {
 pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Error> {
     let path = env::var_os("PATH").unwrap_or_default();
     let program = program(&path)?;
-    let folder = match (&args.dir, program.parent()) {
-        (Some(folder), _) => folder,
-        (None, Some(folder)) => folder,
+    let directory = match (&args.dir, program.parent()) {
+        (Some(directory), _) => directory,
+        (None, Some(directory)) => directory,
         (None, None) => return Err(Error::usage("the directory is unknown").hint("use --dir")),
     };
     let real = |path: &Path| fs::canonicalize(path).ok();
-    let Some(real_folder) = real(folder).filter(|folder| folder.is_dir()) else {
-        let message = format!("failed to create links in {}: no such directory", folder.display());
+    let Some(real_directory) = real(directory).filter(|directory| directory.is_dir()) else {
+        let message =
+            format!("failed to create links in {}: no such directory", directory.display());
         return Err(Error::failed(message).hint("create it, or use another with --dir"));
     };
-    // In its own folder a link needs no path, and survives a move of the folder.
-    let own = program.parent().and_then(real).is_some_and(|own| own == real_folder);
+    // In its own directory a link needs no path, and survives a move of the directory.
+    let own = program.parent().and_then(real).is_some_and(|own| own == real_directory);
     let target = match program.file_name().filter(|_| own) {
         Some(name) => Path::new(name),
         None => &*program,
@@ -45,7 +46,7 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
     let (mut text, mut errors) = (String::new(), Vec::new());
     let names = names(command);
     for name in &names {
-        let link = folder.join(name);
+        let link = directory.join(name);
         let fate = settle(&link, &names, &program, target, args.dry_run)
             .map_err(|e| Error::failed(format!("failed to create {}: {e}", link.display())))?;
         let would = if args.dry_run { "would be " } else { "" };
@@ -66,10 +67,10 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
         let _ = writeln!(text, "{name:<28}  {said}");
     }
     let is_found =
-        env::split_paths(&path).filter_map(|entry| real(&entry)).any(|it| it == real_folder);
+        env::split_paths(&path).filter_map(|entry| real(&entry)).any(|it| it == real_directory);
     let found =
         if is_found { "on the PATH" } else { "not on the PATH, so kubectl will not find them" };
-    let _ = writeln!(text, "in {}, which is {found}", folder.display());
+    let _ = writeln!(text, "in {}, which is {found}", directory.display());
     Ok(Answer { text, messages: Vec::new(), errors, exit_code: 0, ..Answer::default() })
 }
 
@@ -81,7 +82,7 @@ fn program(path: &OsStr) -> Result<PathBuf, Error> {
     let typed = env::args_os().next().map(PathBuf::from).unwrap_or_default();
     let bare = typed.components().count() == 1;
     let found = if bare {
-        env::split_paths(path).map(|folder| folder.join(&typed)).find(|it| is_same(it, &own))
+        env::split_paths(path).map(|directory| directory.join(&typed)).find(|it| is_same(it, &own))
     } else {
         std::path::absolute(&typed).ok().filter(|it| is_same(it, &own))
     };
@@ -168,22 +169,22 @@ mod tests {
 
     #[test]
     fn what_is_another_s_is_left_alone() {
-        let folder = env::temp_dir().join(format!("kubectl-hpa-links-{}", process::id()));
-        fs::create_dir(&folder).unwrap();
-        let program = folder.join("kubectl-hpa");
+        let directory = env::temp_dir().join(format!("kubectl-hpa-links-{}", process::id()));
+        fs::create_dir(&directory).unwrap();
+        let program = directory.join("kubectl-hpa");
         fs::write(&program, "the program").unwrap();
-        let link = |name: &str, target: &str| symlink(target, folder.join(name)).unwrap();
+        let link = |name: &str, target: &str| symlink(target, directory.join(name)).unwrap();
         link("kubectl-hpa_explain", "kubectl-hpa");
         link("kubectl-hpa_predict", "/opt/kubectl-hpa-status");
         link("kubectl-hpa_apply", "/gone/kubectl-hpa");
         link("kubectl_complete-hpa", "/bin/sh");
-        fs::write(folder.join("kubectl_complete-hpa_explain"), "mine").unwrap();
-        fs::create_dir(folder.join("kubectl_complete-hpa_predict")).unwrap();
+        fs::write(directory.join("kubectl_complete-hpa_explain"), "mine").unwrap();
+        fs::create_dir(directory.join("kubectl_complete-hpa_predict")).unwrap();
 
         let names = names(&command_line());
         for dry_run in [true, false] {
             let fates = names.iter().map(|name| {
-                let path = folder.join(name);
+                let path = directory.join(name);
                 match settle(&path, &names, &program, Path::new("kubectl-hpa"), dry_run).unwrap() {
                     Fate::Made => "made",
                     Fate::Changed(_) => "changed",
@@ -195,14 +196,14 @@ mod tests {
             let wanted =
                 ["kept", "kept", "foreign", "changed", "foreign", "foreign", "foreign", "made"];
             assert_eq!(fates, wanted, "dry run: {dry_run}");
-            let made = fs::read_link(folder.join("kubectl_complete-hpa_apply"));
+            let made = fs::read_link(directory.join("kubectl_complete-hpa_apply"));
             assert_eq!(made.is_err(), dry_run);
         }
-        let leads = |name: &str| fs::read_link(folder.join(name)).unwrap();
+        let leads = |name: &str| fs::read_link(directory.join(name)).unwrap();
         assert_eq!(leads("kubectl-hpa_apply"), Path::new("kubectl-hpa"));
         assert_eq!(leads("kubectl-hpa_predict"), Path::new("/opt/kubectl-hpa-status"));
-        let mine = fs::read_to_string(folder.join("kubectl_complete-hpa_explain"));
+        let mine = fs::read_to_string(directory.join("kubectl_complete-hpa_explain"));
         assert_eq!(mine.unwrap(), "mine");
-        fs::remove_dir_all(&folder).unwrap();
+        fs::remove_dir_all(&directory).unwrap();
     }
 }

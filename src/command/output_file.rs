@@ -1,5 +1,6 @@
-//! Files that the program writes: beside their place first, and renamed when they are whole, so that
-//! whatever happens there is the old one or the new one. Only their owner reads them.
+//! Files that the program writes. The content goes to a temporary file in the same directory, which is
+//! renamed when it is complete, so that there is always the old file or the new one. Only the owner can
+//! read them.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -7,8 +8,8 @@ use std::path::Path;
 
 use crate::error::Error;
 
-/// Puts a file in the place of what has its name. Other names of an old file keep that one. A link is
-/// not followed, except to what no file can take the place of: a pipe or a device.
+/// Replaces a file, or creates it. Other hard links to an old file keep its content. A symbolic link is an
+/// error, unless it leads to a pipe or a device, which no file can replace.
 pub(super) fn replace(
     path: &str,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -41,13 +42,13 @@ fn leads_to_stream(link: &Path) -> bool {
 }
 
 fn beside(file: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let folder = match file.parent() {
+    let directory = match file.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
     };
-    // Another ending, so that no folder is read with it.
+    // Another ending, so that no directory is read with it.
     let new =
-        tempfile::Builder::new().prefix(".kubectl-hpa-").suffix(".tmp").tempfile_in(folder)?;
+        tempfile::Builder::new().prefix(".kubectl-hpa-").suffix(".tmp").tempfile_in(directory)?;
     let (out, place) = new.into_parts();
     filled(out, fill)?.sync_all()?;
     place.persist(file).map_err(|e| e.error)
@@ -69,9 +70,9 @@ mod tests {
 
     #[test]
     fn an_old_file_stays_whole_until_a_new_one_is() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let [file, other, link, pipe] =
-            ["a.json", "b.json", "c.json", "d.json"].map(|name| folder.path().join(name));
+            ["a.json", "b.json", "c.json", "d.json"].map(|name| directory.path().join(name));
         let at = |file: &std::path::Path| file.to_str().unwrap().to_owned();
         let read = |file: &std::path::Path| fs::read_to_string(file).unwrap();
         fs::write(&file, "old").unwrap();
@@ -83,13 +84,13 @@ mod tests {
             Err(io::Error::other("no more"))
         });
         assert!(failed.unwrap_err().message.ends_with("a.json: no more"));
-        assert_eq!((&*read(&file), fs::read_dir(folder.path()).unwrap().count()), ("old", 2));
+        assert_eq!((&*read(&file), fs::read_dir(directory.path()).unwrap().count()), ("old", 2));
 
         replace(&at(&file), |out| out.write_all(b"new")).unwrap();
         assert_eq!((&*read(&file), &*read(&other)), ("new", "old"));
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
 
-        for target in [&other, &folder.path().join("nowhere")] {
+        for target in [&other, &directory.path().join("nowhere")] {
             symlink(target, &link).unwrap();
             let error = replace(&at(&link), |out| out.write_all(b"new")).unwrap_err();
             assert!(
@@ -99,7 +100,7 @@ mod tests {
             fs::remove_file(&link).unwrap();
         }
         assert_eq!(read(&other), "old");
-        assert!(replace(&at(folder.path()), |_| Ok(())).is_err());
+        assert!(replace(&at(directory.path()), |_| Ok(())).is_err());
 
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         let reader = std::thread::spawn({

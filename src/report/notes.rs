@@ -197,8 +197,8 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
              the observed ones do"
         ),
         Note::RolloutAsDeployment { target } => format!(
-            "the strategy of {target} is unknown: the rollout is simulated as that of a Deployment \
-             with the defaults"
+            "the strategy of {target} is unknown: the rollout is simulated with the defaults of a \
+             Deployment"
         ),
         Note::RolloutAfterEnd { at, target } => format!(
             "the run ends before the rollout of {target} begins after {}: nothing changes (--at)",
@@ -250,8 +250,8 @@ fn keda(note: &KedaNote) -> String {
         ),
         KedaNote::NamedAsRunning { trigger, type_, metrics, with_target } => {
             let own = match with_target {
-                true => "name and target of its metric are those of the running HPA",
-                false => "the name of its metric is that of the running HPA",
+                true => "the name and target of its metric are taken from the running HPA",
+                false => "the name of its metric is taken from the running HPA",
             };
             format!(
                 "spec.triggers[{trigger}] ({type_}): {own}, because only KEDA knows: {}",

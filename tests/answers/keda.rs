@@ -92,7 +92,7 @@ fn a_trigger_that_only_keda_can_name() {
         "\nassuming HPA that of standard input (observed the running one)\n\
          assuming target of cpu 30% (observed 60%)\n\n",
         "\n  SCALE UP 2 → 4\n",
-        "\n  standard input: spec.triggers[0] (external): name and target of its metric are those of the \
+        "\n  standard input: spec.triggers[0] (external): the name and target of its metric are taken from the \
          running HPA, because only KEDA knows: s0-prometheus\n",
     ] {
         assert!(format!("\n{stdout}").contains(expected), "{expected}{stdout}");

@@ -58,7 +58,7 @@ fn difference(decision: &Decision, expected: &Value) -> Option<String> {
     Some(format!("{path} is {}, should be {}", got[path], expected[path]))
 }
 
-/// Null and absent are alike, as is an empty list where there is none.
+/// Null, absent and an empty list are alike.
 fn first_difference(path: &str, got: &Value, want: &Value) -> Option<String> {
     match (got, want) {
         (Value::Object(is), Value::Object(should)) => is
@@ -73,9 +73,9 @@ fn first_difference(path: &str, got: &Value, want: &Value) -> Option<String> {
     }
 }
 
-/// Runs a comparison over all recorded passes; it says nothing where it does not apply, else what
-/// differs, or whether the answer would have been another one without the override. So many times it
-/// must have been.
+/// Runs a comparison over all recorded passes. It returns nothing where it does not apply, or else what
+/// differs, or whether the answer would have been another one without the override, which must be so
+/// `at_least` this often.
 fn over_recorded(at_least: usize, compare: impl Fn(&Case, Input) -> Option<Result<bool, String>>) {
     let mut applied = 0;
     let mut wrong = Vec::new();
@@ -319,7 +319,7 @@ fn a_target_that_is_put_back_gives_the_recorded_answer() {
     });
 }
 
-/// A manifest in the place of one that looks at other metrics.
+/// A manifest replaces an HPA that has other metrics.
 #[test]
 fn a_candidate_gives_the_recorded_answer() {
     over_recorded(411, |case, _| {
@@ -413,7 +413,7 @@ fn answers_follow_from_the_rules() {
         ("--pod=web-1:cpu=210%", Some(8), 8, "the same as a share of its request"),
         ("--pod=web-1:cpu=x4.2", Some(8), 8, "the same as a multiple"),
         ("--pod=web-1:cpu=missing --cpu=10%", Some(3), 4, "a missing pod as 100 %: 2.56"),
-        ("--min=6", None, 6, "below the minimum the metrics play no part"),
+        ("--min=6", None, 6, "below the minimum the metrics are ignored"),
         ("--max=3", None, 3, "nor above the maximum"),
         ("--cpu=90% --max=6", Some(8), 6, "the maximum"),
         ("--target=cpu=25%", Some(8), 8, "50/25 x 4"),
@@ -1053,9 +1053,9 @@ fn what_is_odd_about_a_candidate_is_said() {
 /// The exit codes of a gate, and what it leaves behind.
 #[test]
 fn expectations_decide_the_exit_code() {
-    let folder = std::env::temp_dir().join(format!("kubectl-hpa-gate-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let (xml, summary) = (folder.join("report.xml"), folder.join("summary.md"));
+    let directory = std::env::temp_dir().join(format!("kubectl-hpa-gate-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).expect("a directory");
+    let (xml, summary) = (directory.join("report.xml"), directory.join("summary.md"));
     let predict = |flags: &[&str]| {
         let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
         let command = command.args(["predict", "nginx-deployment", "-f", "examples/nginx"]);
@@ -1102,7 +1102,7 @@ fn expectations_decide_the_exit_code() {
     assert!(report.contains("<failure type=\"false\" message=\"desired is 4\"/>"), "{report}");
     let summary = std::fs::read_to_string(&summary).expect("a summary");
     assert!(summary.contains("**SCALE UP 2 → 4**"), "{summary}");
-    std::fs::remove_dir_all(&folder).expect("it was there");
+    std::fs::remove_dir_all(&directory).expect("it was there");
 
     let (code, ..) = predict(&["--fail-on", "stale", "--report", "junit=/nonexistent/report.xml"]);
     assert_eq!(code, Some(1));

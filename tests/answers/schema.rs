@@ -336,7 +336,8 @@ fn every_property_is_described() {
 }
 
 /// The line where the copy begins.
-const COPIED: &str = r#"    "copied": {"$comment": "What follows is that of explanation.json; just generate copies it."},"#;
+const COPIED: &str =
+    r#"    "copied": {"$comment": "Copied from explanation.json by just generate."},"#;
 
 /// Returns what other schemas copy from the schema of explanations: the object itself as one more
 /// definition, and all of its definitions, as written there.

@@ -275,7 +275,7 @@ fn first_is(
     has: &dyn Fn(i64) -> bool,
     dice: &mut Dice,
 ) -> TestCaseResult {
-    prop_assert!(said.is_none_or(has), "{said:?} is none");
+    prop_assert!(said.is_none_or(has), "{said:?} does not do so");
     for value in dice.between(0, said.unwrap_or(end + 1) - 1) {
         prop_assert!(!has(value), "{value} is, before {said:?}");
     }
@@ -289,7 +289,7 @@ fn last_is(
     has: &dyn Fn(i64) -> bool,
     dice: &mut Dice,
 ) -> TestCaseResult {
-    prop_assert!(said.is_none_or(has), "{said:?} is none");
+    prop_assert!(said.is_none_or(has), "{said:?} does not do so");
     for value in dice.between(said.unwrap_or(-1) + 1, end) {
         prop_assert!(!has(value), "{value} is, after {said:?}");
     }

@@ -313,7 +313,7 @@ fn controllers() -> Vec<Case> {
         // web-0 uses exactly its target, web-1 is missing. Until 1.27.16 any ratio not below 1 fills
         // in zero: 100m over 2 pods are half, ceil(0.5 x 2). 1.28.15 fills in only above 1, and
         // the ratio stays.
-        Case::new("a missing pod beside one on its target", json!({"metrics": [cpu(&average("100m"))]}))
+        Case::new("a missing pod with one on its target", json!({"metrics": [cpu(&average("100m"))]}))
             .with(one())
             .with([pod("web-1", "Running", &requesting("100m"))])
             .answer("v1.27.16", PROPOSAL, json!(1))

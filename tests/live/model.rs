@@ -226,7 +226,7 @@ fn holds(sequence: &Sequence) -> Result<(), TestCaseError> {
         _ => &[0, 1, 6, 7],
     };
     prop_assert!(codes.contains(&code), "{code}: {}", ran.stderr);
-    prop_assert!(is_told || code != 0 || arguments.ends_with(&["name"]), "nothing is told");
+    prop_assert!(is_told || code != 0 || arguments.ends_with(&["name"]), "nothing is printed");
     prop_assert_eq!(ran.stderr.is_empty() && code != 0 && !is_told, false, "nothing is said");
 
     let sent = writes(&server);

@@ -38,7 +38,7 @@ const JOINED: [&str; 4] = ["--ready-after", "20s", "--metrics-after", "30s"];
 /// Any fault of the API.
 const QUERY: &str = "/api/v1/query";
 
-/// A file in the folder of the tests.
+/// A file in the directory of the tests.
 pub(super) fn file(name: &str, text: &str) -> String {
     let path = directory().join(format!("prometheus-{}-{name}", std::process::id()));
     fs::write(&path, text).expect("a file");
@@ -152,7 +152,7 @@ fn csv(saved: &str) -> String {
     [line(&load["columns"])].into_iter().chain(rows).collect::<Vec<_>>().join("\n")
 }
 
-/// An answer but for what is said of where the load is from.
+/// An answer without the notes, which say where the load is from.
 fn without_notes(mut answer: Value) -> Value {
     answer.as_object_mut().expect("an object").remove("notes");
     answer
@@ -192,7 +192,7 @@ fn a_load_comes_to_the_same_from_prometheus_from_a_file_and_as_a_table() {
     for part in ["replay", "candidates", "load"] {
         assert_eq!(as_table["backtest"][part], live["backtest"][part], "{part}");
     }
-    // That of a table is kept, too, and is played again without it.
+    // The load of a table is saved, too, and can be played again without the table.
     let again = file("again.json", "");
     let first = offline(&["-f", STATE, "--trace", &table, "--save", &again]);
     assert_eq!(without_notes(offline(&["-f", &again])), without_notes(first));
@@ -585,7 +585,7 @@ impl Real {
             drop(std::io::Write::write_all(&mut std::io::stderr(), line.as_bytes()));
             return None;
         }
-        let work = tempfile::Builder::new().prefix("prometheus").tempdir().expect("a folder");
+        let work = tempfile::Builder::new().prefix("prometheus").tempdir().expect("a directory");
         let at = |name: &str| -> PathBuf { work.path().join(name) };
         for (number, text) in history.files() {
             let block = at(&format!("{number}.om"));

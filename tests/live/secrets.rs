@@ -316,7 +316,7 @@ fn no_credentials_show() {
             true,
             Box::new(|directory| {
                 fs::write(directory.join("token"), &token).expect("a file");
-                json!({"tokenFile": "token", "token": secret("token-beside-a-file")})
+                json!({"tokenFile": "token", "token": secret("token-and-a-file")})
             }),
         ),
         ("password", false, is(json!({"username": "me", "password": secret("password")}))),

@@ -40,7 +40,7 @@ struct Runs {
     mutants: Vec<Mutants>,
 }
 
-/// Random situations in which properties held.
+/// Situations in which properties held.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PropertyRun {

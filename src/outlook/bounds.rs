@@ -151,7 +151,8 @@ impl Limits<'_> {
     }
 
     /// Returns starts that include those with the highest and the lowest limit. If only changes in one
-    /// direction count, a longer period starts no nearer than the shorter one.
+    /// direction count, a longer period starts no nearer than the shorter one, because they are assumed to fit
+    /// into 32 bits together with the replicas: otherwise they could lead to any start.
     fn starts(&self, policies: &[&ScalingPolicy], shorter: i32) -> impl Iterator<Item = i32> {
         let own = policies.iter().map(|policy| highest_start(policy, self.direction));
         let possible = move |start: &i32| {
@@ -208,6 +209,17 @@ mod tests {
         Rules::of(&version, Gates::new(&version, |_| None))
     }
 
+    fn wanted() -> Wanted {
+        Wanted {
+            current: 40,
+            desired: 40,
+            min: 1,
+            max: 50,
+            now: Timestamp::UNIX_EPOCH,
+            downscale_stabilization: SignedDuration::ZERO,
+        }
+    }
+
     /// Returns the fewest and the most replicas after a pass from 40 to `desired`, between 1 and 50.
     fn range(rules: Option<ScalingRules>, desired: i32, version: &Rules) -> (i32, i32) {
         let behavior = Behavior { scale_up: rules.clone(), scale_down: rules };
@@ -217,14 +229,7 @@ mod tests {
             behavior: Some(behavior.clone()),
             ..HpaSpec::default()
         };
-        let wanted = Wanted {
-            current: 40,
-            desired,
-            min: 1,
-            max: 50,
-            now: Timestamp::UNIX_EPOCH,
-            downscale_stabilization: SignedDuration::ZERO,
-        };
+        let wanted = Wanted { desired, ..wanted() };
         let replicas: Vec<_> =
             memories(&spec, 40, desired, wanted.now, &Possible::default(), version)
                 .into_iter()
@@ -268,6 +273,21 @@ mod tests {
         ] {
             let range = range(rules.clone(), desired, &version("v1.24"));
             assert_eq!(range, expected, "{rules:?} to {desired}");
+        }
+    }
+
+    /// The range of the row above from 35 to 40 includes the most that an int32 can count as removed. One that
+    /// overflows allows anything.
+    #[test]
+    fn where_one_direction_counts_its_changes_fit_into_32_bits() {
+        let rules = policies("Max", &[("Pods", 5, 60)]);
+        let behavior = Behavior { scale_up: None, scale_down: rules };
+        for (replicas, expected) in [(0, 35), (i32::MAX - 40, 40), (i32::MAX, 5)] {
+            let removed = ScaleEvent { replicas, time: Timestamp::UNIX_EPOCH, outdated: false };
+            let mut memory = Memory { scale_down_events: vec![removed], ..Memory::default() };
+            let wanted = Wanted { desired: 5, ..wanted() };
+            let normalized = with_behavior(wanted, &behavior, &version("v1.24"), &mut memory);
+            assert_eq!(normalized.replicas, expected, "{replicas} removed");
         }
     }
 }

@@ -8,6 +8,7 @@ mod shown;
 // It has more than is needed here.
 #[allow(dead_code)]
 use crate::common::scenario;
+use common::build;
 
 use std::collections::BTreeSet;
 
@@ -27,6 +28,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{TestCaseResult, TestRunner};
 use scenario::{Scenario, scenario};
+use serde_json::json;
 
 #[test]
 fn the_engine_gives_the_answers_on_both_sides() {
@@ -79,6 +81,32 @@ fn the_scenarios_have_all_sorts_of_thresholds() {
     panic!("never found: {:?}; but {seen:?}", missing(&seen));
 }
 
+/// With so many replicas, an unready pod keeps them until the metric asks for more, and beyond the largest
+/// integer the overflow keeps them again.
+#[test]
+fn more_is_found_below_the_largest_integer() {
+    const MANY: i32 = 1 << 30;
+    let cpu = build::resource("cpu", &build::average("1m"));
+    let unready = json!({"status": {"startTime": null, "conditions": []}});
+    let input = common::read(&build::list([
+        build::state(&json!({})),
+        build::hpa(&json!({"maxReplicas": MANY, "metrics": [cpu]})),
+        build::scale(MANY),
+        build::with(build::pod("web-0"), &unready),
+        build::pod("web-1"),
+    ]))
+    .expect("an input");
+    let changes = &search(&input, None).1[0].1;
+    let asks = changes.asks.iter().map(|it| (it.span.from, it.span.to, it.asks));
+    // The usage of one pod, halved without a remainder, times two pods.
+    let more = i64::from(MANY) + 2;
+    assert_eq!(
+        asks.collect::<Vec<_>>(),
+        [(0, 0, Ask::Fewer), (1, more - 1, Ask::Same), (more, i32::MAX.into(), Ask::More)],
+    );
+    holds_for(&input, &mut Dice(0)).expect("what the engine says");
+}
+
 /// The kinds of thresholds that a metric may have: the effects by rising values, and what may be added.
 const SORTS: [&str; 6] =
     ["Removes Keeps Adds", "Keeps Adds", "Removes Keeps", "Adds", "not certain", "fewer, but held"];
@@ -105,10 +133,13 @@ fn search(input: &Input, curve: Option<usize>) -> ((Remembered, Decision), Vec<(
 }
 
 fn holds(scenario: &Scenario, dice: &mut Dice, forget: bool) -> TestCaseResult {
-    let input = input(scenario, forget);
+    holds_for(&input(scenario, forget), dice)
+}
+
+fn holds_for(input: &Input, dice: &mut Dice) -> TestCaseResult {
     let snapshot = &input.snapshot;
     let curve = dice.below(snapshot.hpa.spec.metrics.len() as i64) as usize;
-    let ((remembered, decision), found) = search(&input, Some(curve));
+    let ((remembered, decision), found) = search(input, Some(curve));
     for (index, changes) in found {
         let at = |value| at(snapshot, &remembered, &decision, index, &changes, value);
         tell_the_truth(snapshot, &changes, &at, dice)?;

@@ -322,29 +322,29 @@ impl<'s> Search<'s> {
         value.try_into().unwrap_or(i64::MAX)
     }
 
-    /// Looks for a value at which the metric asks for more than this many replicas, or for more than any.
+    /// Looks for a value at which the metric asks for more than this many replicas, or for more than any. It
+    /// stops where the controller's integers probably do not hold what would be asked for.
     fn find_end(&mut self, guess: i64, enough: i32) -> Result<(), String> {
         let most = guess.saturating_mul(i64::from(self.max).saturating_add(2)).saturating_mul(2);
         let most = most.min(self.dial.end()).max(0);
-        let mut last: Option<Probe> = None;
+        let mut last: Option<(i64, Probe)> = None;
         self.end = guess.min(most);
         loop {
             let seen = self.look(self.end)?;
-            let fell = |last: &Probe| last.classes == seen.classes && seen.proposal < last.proposal;
-            if last.as_ref().is_some_and(fell) {
-                // The controller's integers do not hold what it would ask for.
+            let fell = |(_, last): &&(i64, Probe)| {
+                last.classes == seen.classes && seen.proposal < last.proposal
+            };
+            if let Some((before, _)) = last.as_ref().filter(fell) {
                 self.seen.remove(&self.end);
-                self.end /= 2;
+                self.end = *before;
                 return Ok(());
             }
+            let most = most.min(self.guess_for(guess, i32::MAX.into()));
             if seen.proposal.is_some_and(|proposal| proposal > enough) || self.end >= most {
                 return Ok(());
             }
-            if self.end > most / 2 {
-                return Ok(());
-            }
-            last = Some(seen);
-            self.end *= 2;
+            last = Some((self.end, seen));
+            self.end = self.end.saturating_mul(2).min(most);
         }
     }
 

@@ -23,7 +23,7 @@ use crate::render::markdown::rows;
 use crate::render::{page, structured};
 use crate::report::Explanation;
 use crate::report::expected::{Judged, expected};
-use crate::report::list::{ExplanationList, Row, one_by_one, overview, row};
+use crate::report::list::{ExplanationList, Row, SPARE, one_by_one, overview, row};
 use crate::saved::assemble::assemble_all;
 use crate::saved::file;
 use crate::saved::objects::Objects;
@@ -205,8 +205,7 @@ impl<'a> List<'a> {
             }
             wide => {
                 let wide = wide == Some(Output::Wide);
-                // Targets mostly have the names of their HPAs.
-                let spare = (!wide).then_some("REFERENCE");
+                let spare = if wide { &[][..] } else { &SPARE };
                 page::rows(&overview(cells, args.all_namespaces, wide), spare, &layout)
             }
         };

@@ -66,36 +66,54 @@ pub(crate) fn pairs(pairs: &[(String, String)], layout: &Layout) -> String {
 }
 
 /// Lays out a list as text, with a newline at the end. Its lines stay whole, as kubectl's do; if they are
-/// too wide, the column called `spare` is left out. The last column has the color of its severity.
-pub fn rows(overview: &Overview, spare: Option<&str>, layout: &Layout) -> String {
-    let whole = Layout { width: None, ..layout.clone() };
-    let draw = |columns: &[Column], leaves: Option<usize>| {
-        let rows = overview.rows.iter().map(|(severity, row)| {
-            let last = row.len() - 1;
-            let cells = row.iter().enumerate().filter(|(place, _)| Some(*place) != leaves);
-            let cells = cells.map(|(place, cell)| {
-                let cell = clean(cell, layout.ascii);
-                match severity.filter(|_| place == last) {
-                    Some(severity) => cell.style(of_severity(severity, &layout.styles)).to_string(),
-                    None => cell,
-                }
-            });
-            cells.collect::<Vec<_>>()
-        });
-        let mut out = Lines { text: String::new(), layout: &whole };
-        out.grid(columns, rows.collect());
-        out.text
-    };
-    let text = draw(&overview.columns, None);
-    let spare = overview.columns.iter().position(|(title, _)| Some(&**title) == spare);
-    let plain = anstream::adapter::strip_str(&text).to_string();
-    let fits = layout.width.is_none_or(|width| plain.lines().all(|line| width_of(line) <= width));
-    let Some(place) = spare.filter(|_| !fits) else {
-        return text;
-    };
+/// too wide, the columns in `spare` give way one after the other: they are left out, or cut down to a width.
+/// The last column has the color of its severity.
+pub fn rows(overview: &Overview, spare: &[(&str, Option<usize>)], layout: &Layout) -> String {
     let mut columns = overview.columns.clone();
-    columns.remove(place);
-    draw(&columns, Some(place))
+    let clean_row = |row: &[String]| row.iter().map(|cell| clean(cell, layout.ascii)).collect();
+    let mut rows: Vec<Vec<String>> = overview.rows.iter().map(|(_, row)| clean_row(row)).collect();
+    for (title, least) in spare {
+        let Some(place) = columns.iter().position(|(own, _)| own == title) else { continue };
+        let width = |place: usize| {
+            let cells = rows.iter().map(|row| width_of(&row[place]));
+            cells.chain([width_of(&columns[place].0)]).max().unwrap_or(0)
+        };
+        let all = (0..columns.len()).map(|place| width(place) + GAP).sum::<usize>() - GAP;
+        let over = all.saturating_sub(layout.width.unwrap_or(usize::MAX));
+        let room = least.map(|least| width(place).saturating_sub(over).max(least));
+        match room.filter(|_| over > 0) {
+            Some(room) => rows.iter_mut().for_each(|row| row[place] = cut(&row[place], room)),
+            None if over > 0 => {
+                columns.remove(place);
+                rows.iter_mut().for_each(|row| drop(row.remove(place)));
+            }
+            None => break,
+        }
+    }
+    for ((severity, _), row) in overview.rows.iter().zip(&mut rows) {
+        if let (Some(severity), Some(last)) = (severity, row.last_mut()) {
+            *last = last.style(of_severity(*severity, &layout.styles)).to_string();
+        }
+    }
+    let whole = Layout { width: None, ..layout.clone() };
+    let mut out = Lines { text: String::new(), layout: &whole };
+    out.grid(&columns, rows);
+    out.text
+}
+
+/// Cuts a cell to a width, but not inside its first word.
+fn cut(cell: &str, width: usize) -> String {
+    const MARK: &str = "...";
+    if width_of(cell) <= width {
+        return cell.to_owned();
+    }
+    let word = cell.find(' ').unwrap_or(cell.len());
+    let fits = |end: &usize| *end <= word || width_of(&cell[..*end]) + MARK.len() <= width;
+    let ends = cell.char_indices().map(|(end, _)| end).chain([cell.len()]);
+    match ends.take_while(fits).last() {
+        Some(end) if end < cell.len() => format!("{}{MARK}", &cell[..end]),
+        _ => cell.to_owned(),
+    }
 }
 
 /// Returns the color of a finding.
@@ -108,6 +126,9 @@ fn of_severity(severity: Severity, styles: &Styles) -> Style {
 }
 
 const INDENT: &str = "  ";
+
+/// The columns between two columns of a table.
+const GAP: usize = 2;
 
 /// The title of a column, and whether it holds numbers.
 type Column = (Cow<'static, str>, bool);
@@ -308,7 +329,7 @@ impl Lines<'_> {
             title => Cell::new(title.style(heading).to_string()),
         }));
         // Nothing follows the last column.
-        let gap = |place: usize| if place + 1 < columns.len() { 2 } else { 0 };
+        let gap = |place: usize| if place + 1 < columns.len() { GAP } else { 0 };
         let widths = titles.iter().enumerate().map(|(place, title)| {
             let cells = rows.iter().map(|row| width_of(&row[place]));
             cells.chain([width_of(title)]).max().unwrap_or(0) + gap(place)

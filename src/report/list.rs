@@ -80,6 +80,11 @@ pub struct Overview {
     pub rows: Vec<Row>,
 }
 
+/// The columns that give way where a list is too wide, each with the width that it keeps; the first is left
+/// out. Targets mostly have the names of their HPAs, and standard error has the whole of an error.
+pub const SPARE: [(&str, Option<usize>); 3] =
+    [("REFERENCE", None), ("FINDING", Some(24)), ("TARGETS", Some(12))];
+
 /// Returns the lines of HPAs, the worst first; with their namespaces if they may differ.
 pub fn overview(mut rows: Vec<Row>, all_namespaces: bool, wide: bool) -> Overview {
     let several = rows.windows(2).any(|pair| pair[0].1.first() != pair[1].1.first());

@@ -95,6 +95,9 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             let command = command(*documents, path.as_deref(), &hpa.namespace);
             format!("the input has no {}; `{command}` prints them", documents.kind())
         }
+        Note::NoPodMetrics => "the input has a ControllerState but no PodMetrics, so the list of \
+                               them is assumed to be empty"
+            .to_owned(),
         Note::SaveCommand => save_command(hpa),
 
         Note::OtherHpaIgnored { hpa, why } => match why {

@@ -38,7 +38,7 @@ use crate::snapshot::note::{Note, OtherHpaIgnored};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload, paused};
-use crate::snapshot::{OtherHpa, Scale, ScaleError, Snapshot};
+use crate::snapshot::{Documents, MetricAnswer, OtherHpa, Scale, ScaleError, Snapshot};
 use crate::version::Version;
 
 /// Finds the HPA among the objects and collects what its pass needs. `clock` is the system time,
@@ -227,6 +227,11 @@ fn without_pods(
     };
     let metrics = hpa.spec.metrics.iter().chain(&options.also);
     let metrics = answers.all(metrics);
+    let listed = objects.lists.contains(&Documents::PodMetrics) || !place.pod_metrics.is_empty();
+    let takes_none = state.is_some_and(|state| state.pod_metrics(&hpa).is_none())
+        && metrics.contains(&MetricAnswer::PodMetrics)
+        && !place.pods.is_empty();
+    notes.extend((takes_none && !listed).then_some(Note::NoPodMetrics));
     let other_hpas = place.others(own, may_share, &mut notes);
     let scale_update_error =
         find_error(errors_of(state), &hpa, Api::ScaleUpdate, None).map(|e| e.message.clone());

@@ -111,6 +111,8 @@ pub enum Note {
         /// The path that returns them; `None` for what kubectl gets by kind.
         path: Option<String>,
     },
+    /// The input has pods but no PodMetrics, and is complete because of its ControllerState.
+    NoPodMetrics,
     /// What the input lacks can be saved with one command.
     SaveCommand,
 

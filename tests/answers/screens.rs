@@ -12,7 +12,7 @@ use kubectl_hpa::render::layout::Layout;
 use kubectl_hpa::render::page::{page, rows};
 use kubectl_hpa::render::style::Styles;
 use kubectl_hpa::report::Explanation;
-use kubectl_hpa::report::list::{Overview, overview, row};
+use kubectl_hpa::report::list::{Overview, SPARE, overview, row};
 use kubectl_hpa::report::page::{Page, Symbols};
 use kubectl_hpa::report::section::{Part, Table};
 use kubectl_hpa::saved::assemble::{assemble, assemble_all};
@@ -20,6 +20,7 @@ use kubectl_hpa::saved::file;
 use kubectl_hpa::saved::objects::Objects;
 use kubectl_hpa::snapshot::Listed;
 use kubectl_hpa::snapshot::input::{Input, Options};
+use kubectl_hpa::snapshot::note::Note;
 use kubectl_hpa::snapshot::selection::Selection;
 use serde_json::{Value, json};
 
@@ -453,7 +454,7 @@ fn a_workload_that_wakes_without_a_metric_is_not_disabled() {
 fn shop(all_namespaces: bool, wide: bool, layout: &Layout) -> String {
     let files = [format!("{}/examples/shop", env!("CARGO_MANIFEST_DIR"))];
     let list = listed(&file::read(&files).expect("files"), all_namespaces, wide);
-    rows(&list, (!wide).then_some("REFERENCE"), layout)
+    rows(&list, if wide { &[] } else { &SPARE }, layout)
 }
 
 fn listed(objects: &Objects, all_namespaces: bool, wide: bool) -> Overview {
@@ -540,27 +541,26 @@ search     Deployment/search  cpu: 85%/40%                           3        3 
 web        Deployment/web     cpu: 51%/50%                           3  3 (3-6)  within-tolerance
 "#);
     insta::assert_snapshot!(shop(false, false, &narrow()), @r#"
-NAME       TARGETS                          CURRENT   WANTED  FINDING
-mail       queue_depth: <unknown>/30 (avg)        2        -  metrics-api-unavailable
-pay        cpu: <unknown>/50%                     2        -  shared-pods
-pay-queue  queue_depth: <unknown>/30 (avg)        2        -  shared-pods
-cart       cpu: 95%/20%                           3        6  uncounted-pods (+1)
-report     cpu: <unknown>/50%                     0        0  switched-off
-search     cpu: 85%/40%                           3        3  at-max
-web        cpu: 51%/50%                           3  3 (3-6)  within-tolerance
+NAME       TARGETS                     CURRENT   WANTED  FINDING
+mail       queue_depth: <unknown>/...        2        -  metrics-api-unavailable
+pay        cpu: <unknown>/50%                2        -  shared-pods
+pay-queue  queue_depth: <unknown>/...        2        -  shared-pods
+cart       cpu: 95%/20%                      3        6  uncounted-pods (+1)
+report     cpu: <unknown>/50%                0        0  switched-off
+search     cpu: 85%/40%                      3        3  at-max
+web        cpu: 51%/50%                      3  3 (3-6)  within-tolerance
 "#);
     let wide = Layout { width: Some(120), ..Layout::default() };
     assert_eq!(shop(false, false, &wide), shop(false, false, &Layout::default()));
-    // Nothing else shrinks: targets and findings stay whole.
     insta::assert_snapshot!(shop(true, false, &narrow()), @r#"
-NAMESPACE  NAME       TARGETS                          CURRENT   WANTED  FINDING
-shop       mail       queue_depth: <unknown>/30 (avg)        2        -  metrics-api-unavailable
-shop       pay        cpu: <unknown>/50%                     2        -  shared-pods
-shop       pay-queue  queue_depth: <unknown>/30 (avg)        2        -  shared-pods
-shop       cart       cpu: 95%/20%                           3        6  uncounted-pods (+1)
-shop       report     cpu: <unknown>/50%                     0        0  switched-off
-shop       search     cpu: 85%/40%                           3        3  at-max
-shop       web        cpu: 51%/50%                           3  3 (3-6)  within-tolerance
+NAMESPACE  NAME       TARGETS          CURRENT   WANTED  FINDING
+shop       mail       queue_depth:...        2        -  metrics-api-unavailable
+shop       pay        cpu: <unknow...        2        -  shared-pods
+shop       pay-queue  queue_depth:...        2        -  shared-pods
+shop       cart       cpu: 95%/20%           3        6  uncounted-pods (+1)
+shop       report     cpu: <unknow...        0        0  switched-off
+shop       search     cpu: 85%/40%           3        3  at-max
+shop       web        cpu: 51%/50%           3  3 (3-6)  within-tolerance
 "#);
     insta::assert_snapshot!(shop(false, true, &narrow()), @r#"
 NAME       REFERENCE          TARGETS                          CURRENT   WANTED  MIN  MAX  PROPOSAL  WINNER  LIMIT            FINDING
@@ -571,6 +571,36 @@ cart       Deployment/cart    cpu: 95%/20%                           3        6 
 report     Deployment/report  cpu: <unknown>/50%                     0        0    1    5         -  -       -                switched-off
 search     Deployment/search  cpu: 85%/40%                           3        3    1    3         7  cpu     TooManyReplicas  at-max
 web        Deployment/web     cpu: 51%/50%                           3  3 (3-6)    2   10         3  cpu     tolerance        within-tolerance
+"#);
+}
+
+#[test]
+fn errors_are_cut_before_targets_and_first_words_never() {
+    const REJECTED: &str =
+        "the HPA was rejected: spec.maxReplicas: Invalid value: 0: must be greater than 0";
+    let line = |cells: [&str; 5]| (None, cells.map(str::to_owned).to_vec());
+    let columns = ["NAME", "TARGETS", "CURRENT", "WANTED", "FINDING"];
+    let columns = columns.map(|title| (title.into(), title == "CURRENT" || title == "WANTED"));
+    let list = Overview {
+        columns: columns.to_vec(),
+        rows: vec![
+            line(["a", "-", "-", "-", REJECTED]),
+            line(["b", "cpu: 95%/20%, memory: 1Gi/2Gi", "3", "6", "uncounted-pods (+1)"]),
+            line(["größe", "größe_der_schlange: 5/30 (avg)", "3", "3", "at-max"]),
+        ],
+    };
+    let at = |width| rows(&list, &SPARE, &Layout { width: Some(width), ..Layout::default() });
+    insta::assert_snapshot!(at(80), @r#"
+NAME   TARGETS                         CURRENT  WANTED  FINDING
+a      -                                     -       -  the HPA was rejected:...
+b      cpu: 95%/20%, memory: 1Gi/2Gi         3       6  uncounted-pods (+1)
+größe  größe_der_schlange: 5/30 (avg)        3       3  at-max
+"#);
+    insta::assert_snapshot!(at(70), @r#"
+NAME   TARGETS                 CURRENT  WANTED  FINDING
+a      -                             -       -  the HPA was rejected:...
+b      cpu: 95%/20%, mem...          3       6  uncounted-pods (+1)
+größe  größe_der_schlange:...        3       3  at-max
 "#);
 }
 
@@ -772,7 +802,26 @@ fn with_pods(metric: &Value, pods: &[(&str, &str, bool)], more: &Value) -> Strin
 /// Draws a table on its own.
 fn drawn(table: &Table) -> String {
     let rows_of = table.rows.iter().map(|row| (None, row.clone())).collect();
-    rows(&Overview { columns: table.columns.clone(), rows: rows_of }, None, &narrow())
+    rows(&Overview { columns: table.columns.clone(), rows: rows_of }, &[], &narrow())
+}
+
+#[test]
+fn an_assumed_list_of_pod_metrics_is_noted() {
+    let spec = json!({"metrics": [build::resource("cpu", &build::utilization(50))]});
+    let empty =
+        json!({"apiVersion": "metrics.k8s.io/v1beta1", "kind": "PodMetricsList", "items": []});
+    for (more, is_noted) in [
+        (build::pod("web-1"), true),
+        (empty, false),
+        (build::pod_metrics("web-0", "10m"), false),
+        (build::state(&json!({"errors": [{"api": "resource", "message": "down"}]})), false),
+    ] {
+        let state = (more["kind"] != "ControllerState").then(|| build::state(&json!({})));
+        let items = [build::hpa(&spec), build::scale(1), build::pod("web-0"), more.clone()];
+        let input =
+            crate::common::read(&build::list(items.into_iter().chain(state))).expect("an input");
+        assert_eq!(input.notes.contains(&Note::NoPodMetrics), is_noted, "{more}");
+    }
 }
 
 /// Returns the metrics, the pods and the notes of a page.

@@ -105,7 +105,7 @@ impl Axis {
         }
         let is_repeated = |(at, value): (usize, &String)| values[..at].contains(value);
         if let Some((_, value)) = values.iter().enumerate().find(|own| is_repeated(*own)) {
-            return Err(bad(&format!("{value} is there twice")));
+            return Err(bad(&format!("{value} is given twice")));
         }
         Ok(Self { path: path.to_owned(), values, missed })
     }
@@ -131,7 +131,7 @@ fn steps(from: &str, to: &str, step_text: &str) -> Result<(Vec<String>, bool), S
         };
         let quantity = Quantity::parse(digits);
         let quantity =
-            quantity.map_err(|_| format!("{text:?} is no number; a range is FROM..TO:STEP"))?;
+            quantity.map_err(|_| format!("{text:?} is not a number; a range is FROM..TO:STEP"))?;
         Ok::<_, String>((quantity, is_percent))
     };
     let ((first, is_percent), (last, last_is), (step, step_is)) =
@@ -185,7 +185,7 @@ impl Search {
         let axes = vary.iter().map(|text| Axis::read(text)).collect::<Result<Vec<_>, Error>>()?;
         for (place, axis) in axes.iter().enumerate() {
             if axes[..place].iter().any(|other| other.path == axis.path) {
-                return Err(Error::usage(format!("--vary {}: it is there twice", axis.path)));
+                return Err(Error::usage(format!("--vary {}: given more than once", axis.path)));
             }
         }
         let count = axes.iter().try_fold(1usize, |all, it| all.checked_mul(it.values.len()));
@@ -391,12 +391,12 @@ mod tests {
             ("=1..2", "the field is missing"),
             ("max=", "value 1 is empty"),
             ("max=1,,2", "value 2 is empty"),
-            ("max=1,2,1", "1 is there twice"),
+            ("max=1,2,1", "1 is given twice"),
             ("max=5..3", "the range is empty: 5 is more than 3"),
             ("max=1..9:0", "the step must be more than 0"),
             ("max=1..9:-1", "the step must be more than 0"),
-            ("max=1..x", "\"x\" is no number; a range is FROM..TO:STEP"),
-            ("max=..9", "\"\" is no number; a range is FROM..TO:STEP"),
+            ("max=1..x", "\"x\" is not a number; a range is FROM..TO:STEP"),
+            ("max=..9", "\"\" is not a number; a range is FROM..TO:STEP"),
             ("target.cpu=50%..80", "the numbers of a range have one unit"),
             ("target.cpu=50..80:5%", "the numbers of a range have one unit"),
             ("max=1..1000000000", "1000000000 values, and the limit is 2000: use a larger step"),

@@ -227,7 +227,8 @@ pub fn to_json(inputs: &[&Input], also: &[MetricSpec]) -> Result<String, Error> 
 
 /// Returns the error about an object that was read twice with different content.
 fn changed(kind: &str, key: &str) -> Error {
-    Error::failed(format!("failed to save: the {kind} {key} changed meanwhile")).hint("try again")
+    Error::failed(format!("failed to save: the {kind} {key} changed while it was being read"))
+        .hint("try again")
 }
 
 fn state<'a>(

@@ -523,7 +523,7 @@ fn a_search_that_is_none_is_refused() {
             &["--vary=max=10..1000", "--vary=min=1..9"],
             "error: --vary: 991 x 9 combinations; the limit is 2000\n",
         ),
-        (&["--vary=max=9,10", "--vary=max=11,12"], "error: --vary max: it is there twice\n"),
+        (&["--vary=max=9,10", "--vary=max=11,12"], "error: --vary max: given more than once\n"),
         (&["--vary=max=9,10", "--max=12"], "error: --vary: maxReplicas is set twice\n"),
         (
             &["--vary=spec.nothing=1,2"],

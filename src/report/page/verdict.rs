@@ -178,15 +178,15 @@ impl Words<'_> {
         match why {
             Why::Unstated if self.now() > doubt.newest => format!(
                 "The input does not state when it was saved, and its newest sample is {by} old. \
-                 To explain it as of then, use --now {newest}."
+                 To explain the pass at that time, use --now {newest}."
             ),
             Why::Unstated => format!(
                 "The input does not state when it was saved, and its newest sample is {by} ahead \
-                 of the system clock. To explain it as of then, use --now {newest}."
+                 of the system clock. To explain the pass at that time, use --now {newest}."
             ),
             Why::Ahead => format!(
-                "The stated time is wrong: the newest sample is {by} later. To explain it \
-                 as of then, use --now {newest}."
+                "The stated time is wrong: the newest sample is {by} later. To explain \
+                 the pass at that time, use --now {newest}."
             ),
             Why::Old => format!(
                 "The newest sample is {by} old: either metrics have stopped arriving, or the \

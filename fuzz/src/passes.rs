@@ -17,7 +17,7 @@ use kubectl_hpa::render::structured;
 use kubectl_hpa::render::svg::svg;
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::expected::Judged;
-use kubectl_hpa::report::list::{ExplanationList, overview, row};
+use kubectl_hpa::report::list::{ExplanationList, SPARE, overview, row};
 use kubectl_hpa::report::page::{Page, Symbols};
 use kubectl_hpa::report::prediction::Prediction;
 use kubectl_hpa::report::timeline::Played;
@@ -62,7 +62,7 @@ pub fn snapshot(data: &[u8]) {
     assert_structured(&list);
     for (layout, ..) in layouts() {
         let cells = list.0.iter().map(|listed| row(listed, true)).collect();
-        assert_harmless(&rows(&overview(cells, true, true), None, &layout));
+        assert_harmless(&rows(&overview(cells, true, true), &SPARE, &layout));
     }
 }
 

@@ -485,4 +485,83 @@ mod tests {
             assert_eq!(changed_since(&[event], since), counted, "{nanoseconds}");
         }
     }
+
+    /// What a pass with `behavior` over 5 replicas, between 3 and 10, says about itself: the result of
+    /// stabilization, how old the recommendation that held it is, the replicas, the reason, the rate limit.
+    #[test]
+    fn the_trace_names_what_holds_and_what_limits() {
+        let now: Timestamp = "2026-11-21T06:00:00Z".parse().unwrap();
+        let ago = |seconds: i64| now - SignedDuration::from_secs(seconds);
+        let version = "v1.36".parse().unwrap();
+        let policy = ScalingPolicy { type_: "Pods".to_owned(), value: 2, period_seconds: 60 };
+        let own = ScalingRules {
+            stabilization_window_seconds: Some(60),
+            policies: Some(vec![policy]),
+            ..ScalingRules::default()
+        };
+        let behavior = Behavior { scale_up: Some(own.clone()), scale_down: Some(own) };
+        let change = |replicas| ScaleEvent { replicas, time: ago(10), outdated: false };
+        for (desired, remembered, added, removed, expected) in [
+            (5, vec![], 0, 0, (5, None, 5, "DesiredWithinRange", None)),
+            (6, vec![], 0, 0, (6, None, 6, "DesiredWithinRange", Some(7))),
+            // Of equal recommendations the first one holds.
+            (8, vec![(6, 30), (6, 20)], 0, 0, (6, Some(30), 6, "DesiredWithinRange", Some(7))),
+            (3, vec![(4, 30), (4, 20)], 0, 0, (4, Some(30), 4, "DesiredWithinRange", Some(3))),
+            // One that is beyond the current count holds that count.
+            (8, vec![(4, 30)], 0, 0, (5, Some(30), 5, "DesiredWithinRange", None)),
+            (3, vec![(6, 30)], 0, 0, (5, Some(30), 5, "DesiredWithinRange", None)),
+            (8, vec![], 0, 0, (8, None, 7, "ScaleUpLimit", Some(7))),
+            // The limit is the minimum.
+            (2, vec![], 0, 0, (2, None, 3, "TooFewReplicas", Some(3))),
+            // What the period has used up already does not turn the direction around.
+            (9, vec![], 5, 0, (9, None, 5, "ScaleUpLimit", Some(5))),
+            (1, vec![], 0, 5, (1, None, 5, "ScaleDownLimit", Some(5))),
+        ] {
+            let recommendations = remembered
+                .iter()
+                .map(|&(replicas, age)| Recommendation { replicas, time: ago(age) })
+                .collect();
+            let mut memory = Memory {
+                recommendations,
+                scale_up_events: vec![change(added)],
+                scale_down_events: vec![change(removed)],
+            };
+            let wanted = Wanted {
+                current: 5,
+                desired,
+                min: 3,
+                max: 10,
+                now,
+                downscale_stabilization: SignedDuration::ZERO,
+            };
+            let rules = Rules::of(&version, Gates::new(&version, |_| None));
+            let normalized = with_behavior(wanted, &behavior, &rules, &mut memory);
+            let [Step::Stabilize { result, held_by, .. }, Step::Limit { rate, .. }] =
+                normalized.steps
+            else {
+                panic!("{:?}", normalized.steps)
+            };
+            let age = held_by.map(|held| now.duration_since(held.time).as_secs());
+            let Normalized { replicas, limited_reason, .. } = normalized;
+            let told = (result, age, replicas, limited_reason, rate.map(|rate| rate.replicas));
+            assert_eq!(told, expected, "{desired} {remembered:?} {added} {removed}");
+        }
+    }
+
+    /// From a count above it, the policy's limit overflows or stays the same.
+    #[test]
+    fn the_start_with_the_highest_limit() {
+        for (type_, value, direction, expected) in [
+            ("Pods", 5, Direction::Up, i32::MAX - 5),
+            ("Pods", 5, Direction::Down, i32::MAX),
+            // 2,147,483,647 / 2, / 0.5 and / -2.
+            ("Percent", 100, Direction::Up, 1_073_741_823),
+            ("Percent", 50, Direction::Down, i32::MAX),
+            ("Percent", 300, Direction::Down, -1_073_741_823),
+            ("Unknown", 5, Direction::Up, i32::MAX),
+        ] {
+            let policy = ScalingPolicy { type_: type_.to_owned(), value, period_seconds: 60 };
+            assert_eq!(highest_start(&policy, direction), expected, "{policy:?} {direction:?}");
+        }
+    }
 }

@@ -696,3 +696,23 @@ fn value(milli: i64) -> MetricValueStatus {
         ..MetricValueStatus::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Only a sum beyond the largest number ends the loop: one that reaches it goes on.
+    #[test]
+    fn the_sum_for_a_value_target_is_capped_where_it_overflows() {
+        for (values, expected) in [
+            (&[i64::MAX - 1, 1, -5][..], i64::MAX - 5),
+            (&[i64::MAX - 1, 2, -5], i64::MAX),
+            (&[i64::MIN, -1], i64::MAX),
+            (&[1, 2, 3], 6),
+        ] {
+            let of = |&value: &i64| ExternalValue { value, ..ExternalValue::default() };
+            let list: Vec<ExternalValue> = values.iter().map(of).collect();
+            assert_eq!(sum_capped(&list), expected, "{values:?}");
+        }
+    }
+}

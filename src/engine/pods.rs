@@ -344,3 +344,95 @@ fn container_requests(
         _ => Ok(sum.unwrap_or(0)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::snapshot::controller::Gates;
+
+    fn rules() -> Rules {
+        let version = "v1.36".parse().unwrap();
+        Rules::of(&version, Gates::new(&version, |_| None))
+    }
+
+    fn pod(spec: &Value) -> Pod {
+        let metadata = json!({"name": "web-1", "labels": {"app": "web"}});
+        let status = json!({"phase": "Running"});
+        serde_json::from_value(json!({"metadata": metadata, "spec": spec, "status": status}))
+            .unwrap()
+    }
+
+    fn container(name: &str, cpu: &str) -> Value {
+        json!({"name": name, "resources": {"requests": {"cpu": cpu}}})
+    }
+
+    fn sidecar(name: &str, cpu: &str) -> Value {
+        let mut container = container(name, cpu);
+        container["restartPolicy"] = "Always".into();
+        container
+    }
+
+    /// `AggregateContainerRequests`: sidecars run next to the steps that follow them.
+    #[test]
+    fn a_pod_needs_as_much_as_its_largest_step() {
+        for (steps, expected) in [
+            (vec![], 100),
+            (vec![container("a", "50m")], 100),
+            (vec![container("a", "500m")], 500),
+            (vec![container("a", "500m"), container("b", "200m")], 500),
+            (vec![container("a", "200m"), container("b", "500m")], 500),
+            (vec![sidecar("a", "50m")], 150),
+            (vec![sidecar("a", "300m"), container("b", "200m")], 500),
+            (vec![container("a", "200m"), sidecar("b", "300m")], 400),
+        ] {
+            let containers = [container("app", "100m")];
+            let pod = pod(&json!({"containers": containers, "initContainers": steps}));
+            let request = aggregate_request(&pod, "cpu").map(|it| it.milli_value());
+            assert_eq!(request, Some(expected), "{steps:?}");
+        }
+    }
+
+    #[test]
+    fn steps_that_end_request_nothing() {
+        let steps = [container("setup", "1"), sidecar("proxy", "1")];
+        let pod = pod(&json!({"containers": [container("app", "1")], "initContainers": steps}));
+        for (sidecars, only, expected) in [
+            (true, None, &["app", "proxy"][..]),
+            (false, None, &["app"]),
+            (true, Some("proxy"), &["proxy"]),
+            (true, Some("setup"), &[]),
+        ] {
+            let rules = Rules { sidecars, ..rules() };
+            let names: Vec<&str> =
+                counted_containers(&pod, only, &rules).map(|it| &*it.name).collect();
+            assert_eq!(names, expected, "{sidecars} {only:?}");
+        }
+    }
+
+    /// `IsSupportedPodLevelResource`.
+    #[test]
+    fn a_pod_counts_as_a_whole_if_it_states_a_request_that_pods_may_state() {
+        for (resource, expected) in
+            [("cpu", true), ("memory", true), ("hugepages-2Mi", true), ("ephemeral-storage", false)]
+        {
+            let pod = pod(&json!({"resources": {"requests": {resource: "1"}}}));
+            let rules = Rules { pod_level_requests: true, ..rules() };
+            assert_eq!(counts_as_whole(&pod, None, &rules), expected, "{resource}");
+            assert!(!counts_as_whole(&pod, Some("app"), &rules), "{resource}");
+        }
+    }
+
+    #[test]
+    fn metrics_of_unknown_pods_are_counted_apart() {
+        let pods = [Shared::from(pod(&json!({})))];
+        let selected = Selected::new(&pods, &Selector::parse("app=web").unwrap());
+        let now = Timestamp::UNIX_EPOCH;
+        let sample = Sample { value: 1, timestamp: now, window: SignedDuration::ZERO };
+        let samples = [("web-1", sample), ("web-2", sample)].into_iter();
+        let grouped = selected.group(samples, "memory", &Controller::default(), &rules(), now);
+        let counts = PodCounts { ready: 1, strangers: 1, ..PodCounts::default() };
+        assert_eq!(grouped.counts, counts);
+    }
+}

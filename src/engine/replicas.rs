@@ -290,3 +290,61 @@ pub(super) fn average_over(usage: i64, status_replicas: i32, rules: &Rules, satu
     }
     to_i64((usage as f64 / f64::from(status_replicas)).ceil())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::engine::decision::Clause;
+    use crate::snapshot::controller::Gates;
+
+    /// The pods of a metric: the values of ready ones, and how many others there are.
+    fn grouped(ready: &[i64], unready: usize, missing: usize) -> Grouped<'static> {
+        let row = |group, value| PodRow {
+            pod: 0,
+            group,
+            clause: Clause::Counted,
+            value,
+            request: None,
+            counted: None,
+            until: None,
+            sample_from: None,
+        };
+        let mut rows: Vec<_> = ready.iter().map(|&value| row(Group::Ready, Some(value))).collect();
+        rows.extend((0..unready).map(|_| row(Group::Unready, Some(1_000))));
+        rows.extend((0..missing).map(|_| row(Group::Missing, None)));
+        let counts = PodCounts { ready: ready.len(), unready, missing, ..PodCounts::default() };
+        Grouped { rows, strangers: HashMap::new(), counts }
+    }
+
+    /// Where a limit and the count are equal, the replicas are the same for two reasons; the trace has one.
+    #[test]
+    fn the_trace_says_what_was_assumed_and_why_the_replicas_follow() {
+        use Because::{CountFlips, DirectionFlips, FilledWithinTolerance, RatioTimesFilled};
+        let version = "v1.36".parse().unwrap();
+        let rules = Rules::of(&version, Gates::new(&version, |_| None));
+        let tolerances = Tolerances { down: 0.1, up: 0.1 };
+        let terms = Terms { rules: &rules, tolerances: &tolerances };
+        for (ready, unready, missing, current, expected) in [
+            // A target of 100: (200 + 0) / 2, and no pod is missing.
+            (&[200][..], 1, 0, 5, (5, FilledWithinTolerance, Fill::None)),
+            (&[400], 1, 0, 3, (4, RatioTimesFilled, Fill::None)),
+            (&[400], 1, 0, 4, (4, RatioTimesFilled, Fill::None)),
+            (&[400], 1, 0, 5, (5, CountFlips, Fill::None)),
+            (&[400], 0, 1, 4, (4, RatioTimesFilled, Fill::Zero)),
+            (&[150], 1, 0, 5, (5, DirectionFlips, Fill::None)),
+            // (50 + 100) / 2.
+            (&[50], 0, 1, 3, (2, RatioTimesFilled, Fill::Target)),
+            (&[50], 0, 1, 2, (2, RatioTimesFilled, Fill::Target)),
+            (&[50], 0, 1, 1, (1, CountFlips, Fill::Target)),
+        ] {
+            let mut grouped = grouped(ready, unready, missing);
+            let target = PerPodTarget::Average(100);
+            let (found, _) = from_pods(&mut grouped, target, terms, current).unwrap();
+            let missing_as = found.filled.map(|filled| filled.missing).unwrap();
+            let told = (found.replicas, found.because, missing_as);
+            assert_eq!(told, expected, "{ready:?} {unready} {missing} from {current}");
+        }
+    }
+}

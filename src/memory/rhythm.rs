@@ -58,3 +58,76 @@ impl Rhythm {
             && observed.is_some_and(|observed| Some(observed) != hpa.generation)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+    use serde_json::json;
+
+    use super::Rhythm;
+    use crate::memory::states::tests::{of, second};
+    use crate::snapshot::hpa::Hpa;
+    use crate::snapshot::written::Written;
+
+    #[test]
+    fn a_skipped_pass_doubles_the_time_between_two() {
+        for (version, stale, longest, at_once) in [
+            ("v1.36", false, 15 + 5, false),
+            ("v1.37", false, 15 + 5, true),
+            ("v1.37", true, 2 * 15 + 5, true),
+        ] {
+            let mut controller = of(version);
+            controller.gates.stale_controller_consistency = stale;
+            let rhythm = Rhythm::of(&controller);
+            assert_eq!(rhythm.period, SignedDuration::from_secs(15));
+            assert_eq!(rhythm.longest, SignedDuration::from_secs(longest), "{version} {stale}");
+            assert_eq!(rhythm.at_once_on_start, at_once, "{version}");
+        }
+    }
+
+    fn rhythm(extra_on_change: bool, at_once_on_start: bool) -> Rhythm {
+        Rhythm { extra_on_change, at_once_on_start, ..Rhythm::of(&of("v1.36")) }
+    }
+
+    /// An extra pass comes within a second, as the API counts, and the delay of a pass.
+    #[test]
+    fn passes_are_regular_once_the_extra_one_is_over() {
+        let spec = Some(second(100));
+        for (flags, spec, generation, time, regular) in [
+            ((true, false), spec, 2, 106, false),
+            ((true, false), spec, 2, 107, true),
+            ((false, true), spec, 2, 106, false),
+            ((false, true), spec, 2, 107, true),
+            ((false, false), spec, 2, 0, true),
+            // The first generation is as old as the HPA; of another one nothing is known.
+            ((true, false), None, 1, 56, false),
+            ((true, false), None, 1, 57, true),
+            ((true, false), None, 2, 107, false),
+        ] {
+            let written = Written { created: Some(second(50)), spec, ..Written::default() };
+            let generation = Some(generation);
+            let hpa = Hpa { written, generation, ..Hpa::of(&json!({"maxReplicas": 2}), json!({})) };
+            let found = rhythm(flags.0, flags.1).is_regular_since(second(time), &hpa);
+            assert_eq!(found, regular, "{flags:?} {spec:?} {generation:?} {time}");
+        }
+    }
+
+    #[test]
+    fn a_pass_is_pending_while_the_status_names_another_spec() {
+        for (extra, by_us, generation, observed, pending) in [
+            (true, false, Some(2), Some(1), true),
+            (true, false, Some(2), Some(2), false),
+            (true, false, Some(2), None, false),
+            (true, false, None, Some(1), false),
+            (true, true, Some(2), Some(1), false),
+            (false, false, Some(2), Some(1), false),
+        ] {
+            let mut hpa = Hpa::of(&json!({"maxReplicas": 2}), json!({}));
+            hpa.written.by_us = by_us;
+            hpa.generation = generation;
+            hpa.status.observed_generation = observed;
+            let found = rhythm(extra, false).is_pending(&hpa);
+            assert_eq!(found, pending, "{extra} {by_us} {generation:?} {observed:?}");
+        }
+    }
+}

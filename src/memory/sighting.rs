@@ -194,3 +194,215 @@ fn with_behavior(
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Sighting, counts_rescale, read, rescaled_by};
+    use crate::snapshot::hpa::{Hpa, HpaStatus};
+
+    const ANY: i32 = i32::MAX;
+
+    /// Returns the status of a pass from one count to another, with its reasons.
+    fn status(able: &str, limited: &str, from: i32, to: i32) -> Value {
+        let condition = |type_: &str, status: &str, reason: &str| json!({"type": type_, "status": status, "reason": reason});
+        json!({
+            "currentReplicas": from,
+            "desiredReplicas": to,
+            "currentMetrics": [{"type": "Resource"}],
+            "conditions": [
+                condition("AbleToScale", "True", able),
+                condition("ScalingActive", "True", "ValidMetricFound"),
+                condition("ScalingLimited", "False", limited),
+            ],
+        })
+    }
+
+    fn hpa(behavior: &Value, status: Value) -> Hpa {
+        Hpa::of(&json!({"maxReplicas": 10, "behavior": behavior}), status)
+    }
+
+    /// Everything that a sighting bounds: the proposal, then all recommendations, then one of them.
+    type Told = ((i32, i32), (Option<i32>, Option<i32>), (Option<i32>, Option<i32>));
+
+    fn told(behavior: &Value, status: Value) -> Option<Told> {
+        let Hpa { spec, status, .. } = hpa(behavior, status);
+        read(&spec, &status).map(|seen| {
+            let Sighting { proposal, at_most, at_least, held_down_by, held_up_by, .. } = seen;
+            (proposal.into_inner(), (at_most, at_least), (held_down_by, held_up_by))
+        })
+    }
+
+    #[test]
+    fn without_behavior_a_status_bounds_the_highest_recommendation() {
+        let none = (None, None);
+        for (able, limited, from, to, expected) in [
+            ("ReadyForNewScale", "DesiredWithinRange", 5, 5, Some(((5, 5), (Some(5), None), none))),
+            ("ReadyForNewScale", "TooFewReplicas", 3, 3, Some(((0, 2), (Some(2), None), none))),
+            ("ReadyForNewScale", "TooManyReplicas", 9, 9, Some(((10, ANY), none, none))),
+            ("ReadyForNewScale", "ScaleUpLimit", 9, 9, Some(((10, ANY), none, none))),
+            (
+                "ScaleDownStabilized",
+                "DesiredWithinRange",
+                5,
+                5,
+                Some(((0, 4), (Some(5), None), (Some(5), None))),
+            ),
+            (
+                "ScaleDownStabilized",
+                "TooFewReplicas",
+                3,
+                3,
+                Some(((0, 1), (Some(2), None), (Some(0), None))),
+            ),
+            (
+                "ScaleDownStabilized",
+                "TooManyReplicas",
+                9,
+                9,
+                Some(((0, ANY), none, (Some(10), None))),
+            ),
+            (
+                "SucceededRescale",
+                "DesiredWithinRange",
+                5,
+                8,
+                Some(((0, 8), (Some(8), None), (Some(8), None))),
+            ),
+            // These come with `behavior` only.
+            ("ReadyForNewScale", "ScaleDownLimit", 5, 5, None),
+            ("ScaleUpStabilized", "DesiredWithinRange", 5, 5, None),
+        ] {
+            let found = told(&Value::Null, status(able, limited, from, to));
+            assert_eq!(found, expected, "{able} {limited} {from} {to}");
+        }
+    }
+
+    #[test]
+    fn with_behavior_a_status_bounds_what_clamped_the_count() {
+        let none = (None, None);
+        for (window, able, limited, from, to, expected) in [
+            (60, "ReadyForNewScale", "DesiredWithinRange", 5, 5, Some(((5, 5), none, none))),
+            (60, "ReadyForNewScale", "TooFewReplicas", 3, 3, Some(((0, 2), (Some(2), None), none))),
+            (60, "ReadyForNewScale", "ScaleDownLimit", 5, 4, Some(((0, 3), (Some(3), None), none))),
+            (
+                60,
+                "ReadyForNewScale",
+                "TooManyReplicas",
+                9,
+                9,
+                Some(((10, ANY), (None, Some(10)), none)),
+            ),
+            (60, "ReadyForNewScale", "ScaleUpLimit", 5, 6, Some(((7, ANY), (None, Some(7)), none))),
+            (
+                60,
+                "ScaleDownStabilized",
+                "DesiredWithinRange",
+                5,
+                5,
+                Some(((0, 4), none, (Some(5), None))),
+            ),
+            (
+                60,
+                "ScaleDownStabilized",
+                "TooFewReplicas",
+                3,
+                3,
+                Some(((0, 1), (Some(2), None), none)),
+            ),
+            (
+                60,
+                "ScaleUpStabilized",
+                "DesiredWithinRange",
+                5,
+                5,
+                Some(((6, ANY), none, (None, Some(5)))),
+            ),
+            (
+                60,
+                "ScaleUpStabilized",
+                "TooManyReplicas",
+                9,
+                9,
+                Some(((10, ANY), (None, Some(10)), none)),
+            ),
+            (60, "ScaleUpStabilized", "TooFewReplicas", 3, 3, None),
+            (
+                60,
+                "SucceededRescale",
+                "DesiredWithinRange",
+                5,
+                8,
+                Some(((8, ANY), (None, Some(8)), none)),
+            ),
+            // Without a window, the proposal alone decides, unless it was limited.
+            (
+                0,
+                "SucceededRescale",
+                "DesiredWithinRange",
+                5,
+                8,
+                Some(((8, 8), (None, Some(8)), none)),
+            ),
+            (0, "SucceededRescale", "ScaleUpLimit", 5, 8, Some(((9, ANY), (None, Some(9)), none))),
+            (
+                60,
+                "SucceededRescale",
+                "DesiredWithinRange",
+                5,
+                3,
+                Some(((0, 3), (Some(3), None), none)),
+            ),
+            (60, "SucceededRescale", "ScaleDownLimit", 5, 3, Some(((0, 2), (Some(2), None), none))),
+            (60, "SucceededRescale", "DesiredWithinRange", 5, 5, None),
+            (60, "FailedGetScale", "DesiredWithinRange", 5, 5, None),
+        ] {
+            let behavior = json!({"scaleUp": {"stabilizationWindowSeconds": window}});
+            let found = told(&behavior, status(able, limited, from, to));
+            assert_eq!(found, expected, "{window} {able} {limited} {from} {to}");
+        }
+    }
+
+    #[test]
+    fn a_pass_that_did_not_get_far_enough_tells_nothing() {
+        let whole = || status("ReadyForNewScale", "DesiredWithinRange", 5, 5);
+        assert!(told(&Value::Null, whole()).is_some());
+        for (path, value) in [
+            ("/currentReplicas", json!(0)),
+            ("/currentMetrics", json!([])),
+            ("/conditions/0/status", "False".into()),
+            ("/conditions/0/type", "Other".into()),
+            ("/conditions/1/status", "False".into()),
+            ("/conditions/1/reason", "Other".into()),
+            ("/conditions/2/type", "Other".into()),
+        ] {
+            let mut status = whole();
+            *status.pointer_mut(path).unwrap() = value;
+            assert_eq!(told(&Value::Null, status), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_rescale_counts_if_it_was_made_or_a_rate_limit_kept_it_in_place() {
+        let up = |policy: &str| json!({"scaleUp": {"selectPolicy": policy}});
+        let down = json!({"scaleDown": {"selectPolicy": "Min"}});
+        let of = |able: &str, limited: &str| -> HpaStatus {
+            serde_json::from_value(status(able, limited, 5, 8)).unwrap()
+        };
+        for (behavior, able, limited, counts, by) in [
+            (up("Max"), "SucceededRescale", "DesiredWithinRange", true, Some(3)),
+            (up("Max"), "ReadyForNewScale", "DesiredWithinRange", false, None),
+            (up("Max"), "ReadyForNewScale", "ScaleUpLimit", true, None),
+            (up("Disabled"), "ReadyForNewScale", "ScaleUpLimit", false, None),
+            (up("Max"), "ReadyForNewScale", "ScaleDownLimit", false, None),
+            (down, "ReadyForNewScale", "ScaleDownLimit", true, None),
+            (Value::Null, "ReadyForNewScale", "ScaleUpLimit", false, None),
+        ] {
+            let status = of(able, limited);
+            let spec = hpa(&behavior, json!({})).spec;
+            let found = (counts_rescale(&spec, &status), rescaled_by(&status));
+            assert_eq!(found, (counts, by), "{behavior} {able} {limited}");
+        }
+    }
+}

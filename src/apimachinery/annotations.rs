@@ -18,13 +18,17 @@ pub const KEDA_PAUSED_SCALE_IN: &str = "autoscaling.keda.sh/paused-scale-in";
 /// Stops a ScaledObject from scaling out.
 pub const KEDA_PAUSED_SCALE_OUT: &str = "autoscaling.keda.sh/paused-scale-out";
 
-const KNOWN: [&str; 6] = [
+/// Lets a ScaledObject take over an HPA that KEDA did not create.
+pub const KEDA_TRANSFER: &str = "scaledobject.keda.sh/transfer-hpa-ownership";
+
+const KNOWN: [&str; 7] = [
     REVISION,
     VPA_UPDATES,
     KEDA_PAUSED,
     KEDA_PAUSED_REPLICAS,
     KEDA_PAUSED_SCALE_IN,
     KEDA_PAUSED_SCALE_OUT,
+    KEDA_TRANSFER,
 ];
 
 /// Annotations by key, reduced to those above.

@@ -53,8 +53,10 @@ impl Runs {
         terminal: &Terminal,
     ) -> Result<Self, Error> {
         let observed = plan.is_moved.then(|| Pass::run(plan.observed.clone()));
-        let as_it_is = assumptions.without_candidate();
         let first = search.map(Search::first).transpose()?;
+        // What only a candidate has may be assumed in a search, too.
+        let assumptions = first.as_ref().unwrap_or(assumptions);
+        let as_it_is = assumptions.without_candidate();
         let specs = candidates.iter().map(|own| &own.assumptions).chain(&first);
         let plan = plan.beside(std::iter::once(&as_it_is).chain(specs));
         if candidates.is_empty() && search.is_none() && !plan.is_recorded() {

@@ -30,7 +30,7 @@ use crate::snapshot::note::Note;
 use crate::whatif::expect::Gate;
 use crate::whatif::kept::kept_targets;
 use crate::whatif::overrides::{Assumptions, NamedMetric};
-use crate::whatif::thresholds::{Found, thresholds};
+use crate::whatif::thresholds::{Found, of_container, thresholds};
 
 /// Predicts what one HPA does; the text is for standard output.
 pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
@@ -200,8 +200,16 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         backtest.as_ref(),
     );
     let snapshot = &assumed.input.snapshot;
-    let curve = curve.map(|wanted| wanted.place(snapshot)).transpose()?;
-    let thresholds = thresholds(&assumed, curve);
+    let typed = args.curve.as_deref().unwrap_or_default();
+    let curve =
+        curve.map(|wanted| wanted.find(snapshot, &format!("--curve {typed}"))).transpose()?;
+    let of_curve = curve.as_ref().and_then(|meant| meant.places.first().copied());
+    let container = curve.as_ref().and_then(|meant| meant.container.as_deref());
+    let own = of_curve.zip(container);
+    let own = own.and_then(|(place, container)| of_container(&assumed, place, container));
+    let mut thresholds = thresholds(&assumed, of_curve.filter(|_| container.is_none()));
+    let drawn_at = of_curve.map(|place| if own.is_some() { thresholds.len() } else { place });
+    thresholds.extend(own);
     let prediction = Prediction::new(
         explanation,
         overrides,
@@ -217,7 +225,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         Some(PredictOutput::Json) => structured::json(&prediction)?,
         Some(PredictOutput::Yaml) => structured::yaml(&prediction)?,
         Some(PredictOutput::Markdown) => as_markdown(&prediction, terminal),
-        Some(PredictOutput::Svg) => svg(&drawn(&prediction, curve)?),
+        Some(PredictOutput::Svg) => svg(&drawn(&prediction, drawn_at)?),
         wide => {
             let wide = wide == Some(PredictOutput::Wide);
             let page = Page::of_prediction(&prediction, wide, terminal.symbols());

@@ -18,7 +18,9 @@ mod trigger;
 
 use std::fmt;
 
-use crate::apimachinery::annotations::{KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT};
+use crate::apimachinery::annotations::{
+    KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT, KEDA_TRANSFER,
+};
 use crate::apimachinery::json::{DecodeError, decode};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::apimachinery::selector::LabelSelector;
@@ -43,6 +45,8 @@ pub struct KedaHpa {
     pub spec: HpaSpec,
     /// The metrics that cannot be known from the manifest alone.
     pub open: Vec<OpenMetric>,
+    /// Whether KEDA takes over an HPA of this name that it did not create.
+    pub takes_over: bool,
     /// Fields of the manifest that a ScaledObject does not have.
     pub unknown: Vec<UnknownField>,
     /// What the HPA has from annotations, and what KEDA does in addition to it.
@@ -116,7 +120,7 @@ const API_VERSION: &str = "keda.sh/v1alpha1";
 
 /// The annotation and label by which KEDA's metrics server knows whose metric is asked for
 /// (`ScaledObjectOwnerAnnotation`, `scaledobject_types.go`).
-const OWNER: &str = "scaledobject.keda.sh/name";
+pub(crate) const OWNER: &str = "scaledobject.keda.sh/name";
 
 /// The metric that replaces all external ones under `scalingModifiers` (`CompositeMetricName`,
 /// `scaledobject_types.go`). It has no index.
@@ -188,6 +192,8 @@ impl KedaHpa {
             namespace: own.map(str::to_owned),
             spec: hpa,
             open,
+            takes_over: object.metadata.annotations.get(KEDA_TRANSFER) == Some("true")
+                && spec.hpa_config().is_some_and(|config| !config.name.is_empty()),
             unknown,
             notes: notes.into_iter().map(Note::Keda).collect(),
         })
@@ -335,6 +341,28 @@ fn outside(spec: &Spec, notes: &mut Vec<KedaNote>) {
     if !fields.is_empty() {
         notes.push(KedaNote::NotInHpa { fields });
     }
+}
+
+/// The metrics of a new HPA of a ScaledObject that have another index in the running one: places in the new
+/// and in the running spec. Only the index of their names differs, and no other metric has the same name
+/// after it.
+pub(crate) fn moved(running: &[MetricSpec], new: &[MetricSpec]) -> Vec<(usize, usize)> {
+    fn without_index(metric: &MetricSpec) -> Option<(&str, &LabelSelector)> {
+        let source = metric.external.as_ref()?;
+        let (index, rest) = source.metric.name.strip_prefix('s')?.split_once('-')?;
+        index.parse::<usize>().ok()?;
+        let selector = source.metric.selector.as_ref()?;
+        selector.match_labels.contains_key(OWNER).then_some((rest, selector))
+    }
+    let places = |metrics: &[MetricSpec], name: (&str, &LabelSelector)| -> Vec<usize> {
+        (0..metrics.len()).filter(|place| without_index(&metrics[*place]) == Some(name)).collect()
+    };
+    let all = new.iter().filter_map(without_index);
+    let pairs = all.filter_map(|name| match (&places(new, name)[..], &places(running, name)[..]) {
+        ([to], [from]) if new[*to].name() != running[*from].name() => Some((*to, *from)),
+        _ => None,
+    });
+    pairs.collect()
 }
 
 impl OpenMetric {

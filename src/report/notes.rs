@@ -3,7 +3,7 @@
 pub(super) mod load;
 
 use super::words::{self, count, duration};
-use crate::apimachinery::annotations::KEDA_PAUSED_SCALE_IN;
+use crate::apimachinery::annotations::{KEDA_PAUSED_SCALE_IN, KEDA_TRANSFER};
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::{go, names};
 use crate::error::listed;
@@ -278,6 +278,20 @@ fn keda(note: &KedaNote) -> String {
                  reports a value of its own ({own})"
             )
         }
+        KedaNote::Moved { metric, running } => format!(
+            "{metric} has the value of {running}: of the running HPA's metrics, only that one has this \
+             name after its index"
+        ),
+        KedaNote::NotOwned { hpa, takes_over: true } => {
+            format!(
+                "{KEDA_TRANSFER}: KEDA takes over HorizontalPodAutoscaler/{hpa}, which it did not create"
+            )
+        }
+        KedaNote::NotOwned { hpa, takes_over: false } => format!(
+            "KEDA's webhook refuses it while HorizontalPodAutoscaler/{hpa}, which KEDA did not create, \
+             scales the target: delete that HPA, or have KEDA take it over with the annotation \
+             {KEDA_TRANSFER}: \"true\" and spec.advanced.horizontalPodAutoscalerConfig.name: {hpa}"
+        ),
         KedaNote::NotInHpa { fields } => {
             format!("used by KEDA itself and not part of the HPA: {}", listed(fields))
         }

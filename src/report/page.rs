@@ -12,6 +12,8 @@ mod pods;
 mod upcoming;
 pub(in crate::report) mod verdict;
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use super::section::{Detail, Part, Section, Table};
@@ -23,11 +25,12 @@ use super::{Explanation, basis};
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::{MetricStep, Step};
 use crate::findings::{Code, Severity};
+use crate::keda::OWNER;
 use crate::memory::Knowledge;
 use crate::memory::ground::Ground;
 use crate::pass::Pass;
 use crate::snapshot::Scale;
-use crate::snapshot::hpa::short_label;
+use crate::snapshot::hpa::{Hpa, MetricSpec, short_label};
 use crate::snapshot::note::Note;
 
 /// A report: what happens and why, and the sections with the details.
@@ -103,7 +106,31 @@ impl Page {
         sections.extend(words.conditions_and_events());
         sections.extend(words.comparison());
         sections.extend(words.rests_on(Vec::new(), Vec::new()));
-        words.page(sections)
+        words.page(sections).without_owner(&explanation.pass.input.snapshot.hpa)
+    }
+
+    /// The same without the selector that KEDA gives to all external metrics of a ScaledObject, if their
+    /// names alone tell the metrics of the HPA apart.
+    pub(super) fn without_owner(mut self, hpa: &Hpa) -> Self {
+        let metrics = &hpa.spec.metrics;
+        let own = metrics.iter().map(|it| format!("{{{}}}", it.selector()));
+        let own = own.filter(|it| it.starts_with(&format!("{{{OWNER}=")) && !it.contains(','));
+        let own: BTreeSet<String> = own.collect();
+        let names: BTreeSet<String> = metrics.iter().map(MetricSpec::short_label).collect();
+        if names.len() < metrics.len() {
+            return self;
+        }
+        for selector in own {
+            let mut shorten = |text: &mut String| {
+                if text.contains(&selector) {
+                    *text = text.replace(&selector, "");
+                }
+            };
+            self.why.iter_mut().chain(&mut self.assuming).for_each(&mut shorten);
+            let sections = self.expected.iter_mut().chain(&mut self.sections);
+            sections.for_each(|section| section.each_text(&mut shorten));
+        }
+        self
     }
 }
 

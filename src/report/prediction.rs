@@ -137,6 +137,11 @@ impl<'a> Prediction<'a> {
 impl Page {
     /// Words a prediction: what it assumes, the page of its pass, and the answer without the overrides.
     pub fn of_prediction(prediction: &Prediction<'_>, wide: bool, symbols: Symbols) -> Self {
+        let page = Self::with_assumptions(prediction, wide, symbols);
+        page.without_owner(&prediction.explanation.pass.input.snapshot.hpa)
+    }
+
+    fn with_assumptions(prediction: &Prediction<'_>, wide: bool, symbols: Symbols) -> Self {
         let words = Words { explanation: &prediction.explanation, wide, symbols };
         let played = prediction.timeline.as_ref();
         let now = prediction.explanation.pass.input.snapshot.now;

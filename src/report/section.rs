@@ -116,6 +116,36 @@ impl Section {
     }
 }
 
+impl Section {
+    /// Changes each of its texts, except commands.
+    pub(super) fn each_text(&mut self, change: &mut impl FnMut(&mut String)) {
+        change(&mut self.title);
+        for part in &mut self.body {
+            match part {
+                Part::Pairs(pairs) => {
+                    pairs.iter_mut().flat_map(|(one, other)| [one, other]).for_each(&mut *change);
+                }
+                Part::Table(Table { rows, .. }) | Part::Records(Table { rows, .. }) => {
+                    rows.iter_mut().flatten().for_each(&mut *change);
+                }
+                Part::Steps(steps) => steps.iter_mut().for_each(|step| change(&mut step.text)),
+                Part::Findings(remarks) => remarks.iter_mut().for_each(|remark| {
+                    change(&mut remark.summary);
+                    remark.sentences.iter_mut().for_each(&mut *change);
+                }),
+                Part::Text(sentences) => sentences.iter_mut().for_each(&mut *change),
+                Part::Hinted(text, _) => change(text),
+                Part::Chart(chart) => {
+                    [&mut chart.title, &mut chart.description, &mut chart.across]
+                        .into_iter()
+                        .chain(chart.series.iter_mut().map(|series| &mut series.name))
+                        .for_each(&mut *change);
+                }
+            }
+        }
+    }
+}
+
 impl Part {
     fn is_empty(&self) -> bool {
         match self {

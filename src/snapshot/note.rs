@@ -343,6 +343,20 @@ pub enum KedaNote {
         /// `fallback.behavior`, which may be empty.
         behavior: String,
     },
+    /// A metric has the value of the running HPA's metric with another index.
+    Moved {
+        /// The metric.
+        metric: String,
+        /// The running HPA's.
+        running: String,
+    },
+    /// KEDA did not create the running HPA.
+    NotOwned {
+        /// The HPA.
+        hpa: String,
+        /// Whether the ScaledObject takes it over.
+        takes_over: bool,
+    },
     /// Fields that only KEDA itself uses.
     NotInHpa {
         /// The fields.

@@ -7,10 +7,10 @@ mod search;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::overrides::Dial;
+use super::overrides::{Dial, in_container, look};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{Decision, MetricResult, MetricStep, Proposal, Step};
-use crate::memory::Remembered;
+use crate::error::Error;
 use crate::pass::Pass;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::{Documents, Snapshot, Unread};
@@ -228,24 +228,60 @@ pub struct Point {
 /// The list is empty where the pass does not look at metrics, whatever they say. Where the memory is
 /// not certain, the answers are those with the likely one, and each band says whether that matters.
 pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
-    let Pass { input, remembered, decision, .. } = pass;
+    let Pass { input, decision, .. } = pass;
     let snapshot = &input.snapshot;
     let looked = |step: &Step| matches!(step, Step::CombineMetrics { .. });
     if !decision.trace.iter().any(looked) {
         return Vec::new();
     }
     let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
-    let of = |(index, spec): (usize, &MetricSpec)| Thresholds {
-        metric: spec.label(),
-        index,
-        format: quantity(spec).map(Quantity::format).unwrap_or_default(),
-        divided: spec.is_total() && spec.target().is_some_and(|it| it.average_value.is_some()),
-        found: match changes(snapshot, remembered, decision, index, curve == Some(index)) {
-            Ok(changes) => Found::Changes(Box::new(changes)),
-            Err(error) => Found::Nothing { error },
-        },
+    let of = |(index, spec): (usize, &MetricSpec)| {
+        let dial = Dial::new(snapshot, index, decision);
+        let now = |unit| value_of(decision.metric(index)?, unit);
+        Thresholds::of(spec.label(), spec, index, dial, |dial| {
+            changes(pass, dial, now, index, curve == Some(index))
+        })
     };
     metrics.map(of).collect()
+}
+
+/// Searches the thresholds of the usage of a container, with their curve, if the HPA only looks at whole
+/// pods: at the metric at this place. None where the pass does not look at metrics.
+pub fn of_container(pass: &Pass, whole: usize, container: &str) -> Option<Thresholds> {
+    let Pass { input, decision, .. } = pass;
+    let snapshot = &input.snapshot;
+    decision.metric(whole)?;
+    let now = |unit| {
+        in_container(&mut snapshot.clone(), whole, container, |own, place| {
+            value_of(look(own).metric(place)?, unit)
+        })
+    };
+    let spec = snapshot.hpa.spec.metrics.get(whole)?;
+    let dial = Dial::of_container(snapshot, whole, container, decision);
+    let label = spec.of_container(container).label();
+    Some(Thresholds::of(label, spec, whole, dial, |dial| changes(pass, dial, now, whole, true)))
+}
+
+impl Thresholds {
+    fn of<'s>(
+        metric: String,
+        spec: &MetricSpec,
+        index: usize,
+        dial: Result<Dial<'s>, Error>,
+        changes: impl FnOnce(Dial<'s>) -> Result<Changes, String>,
+    ) -> Self {
+        let changes = dial.map_err(|e| e.message).and_then(changes);
+        Self {
+            metric,
+            index,
+            format: quantity(spec).map(Quantity::format).unwrap_or_default(),
+            divided: spec.is_total() && spec.target().is_some_and(|it| it.average_value.is_some()),
+            found: match changes {
+                Ok(changes) => Found::Changes(Box::new(changes)),
+                Err(error) => Found::Nothing { error },
+            },
+        }
+    }
 }
 
 /// Where the proposal of one metric changes, everything else as it is.
@@ -312,15 +348,16 @@ impl Scale {
 }
 
 fn changes(
-    snapshot: &Snapshot,
-    remembered: &Remembered,
-    decision: &Decision,
+    pass: &Pass,
+    dial: Dial<'_>,
+    now: impl FnOnce(Unit) -> Option<i64>,
     index: usize,
     curve: bool,
 ) -> Result<Changes, String> {
-    let dial = Dial::new(snapshot, index, decision).map_err(|e| e.message)?;
+    let Pass { input, remembered, .. } = pass;
+    let snapshot = &input.snapshot;
     let Scale { unit, .. } = Scale::of(&snapshot.hpa.spec.metrics[index], &dial);
-    let now = decision.metric(index).and_then(|step| value_of(step, unit));
+    let now = now(unit);
     let mut search = Search::new(snapshot, remembered, dial, index);
     search.run(now)?;
     let curve = curve.then(|| search.curve(now)).transpose()?;

@@ -28,9 +28,9 @@ fn three_triggers() {
     insta::assert_snapshot!(stdout, @r#"
     assuming HPA that of standard input (observed the running one)
     assuming maxReplicas 20 (observed 10)
-    assuming target of s0-prometheus{scaledobject.keda.sh/name=web} 50 (observed 100)
-    assuming target of s1-cron-Europe-Berlin-08xx1-5-018xx1-5{scaledobject.keda.sh/name=web} 1 (observed none)
-    assuming s1-cron-Europe-Berlin-08xx1-5-018xx1-5{scaledobject.keda.sh/name=web} 10
+    assuming target of s0-prometheus 50 (observed 100)
+    assuming target of s1-cron-Europe-Berlin-08xx1-5-018xx1-5 1 (observed none)
+    assuming s1-cron-Europe-Berlin-08xx1-5-018xx1-5 10
 
     shop/keda-hpa-web → Deployment/web
     rules of v1.36.2, at 2026-11-21T06:00:00Z
@@ -57,11 +57,10 @@ fn three_triggers() {
       10  at 06:00:30Z (in 30s)
 
     CHANGES
-      s0-prometheus{scaledobject.keda.sh/name=web}
-        in all, adds replicas at any value: s1-cron-Europe-Berlin-08xx1-5-018xx1-5{scaledobject.keda.sh/name=web} proposes 10 and the rate limit holds 4; proposes more above 110; proposes fewer up to 50; tolerance 90 to 110; proposes maxReplicas (20) above 950; proposes minReplicas (1) up to 50
-      s1-cron-Europe-Berlin-08xx1-5-018xx1-5{scaledobject.keda.sh/name=web}
-        in all, adds replicas at any value: s0-prometheus{scaledobject.keda.sh/name=web} proposes 4; proposes more above 2.2; proposes fewer up to 1; tolerance 1.8 to 2.2; proposes maxReplicas (20) above 19; proposes minReplicas (1) up to 1
-      cpu                           adds replicas at any value: s1-cron-Europe-Berlin-08xx1-5-018xx1-5{scaledobject.keda.sh/name=web} proposes 10 and the rate limit holds 4; proposes more above 66%; proposes fewer up to 30%; tolerance 54% to 66%; proposes maxReplicas (20) above 570%; proposes minReplicas (1) up to 30%
+      s0-prometheus                 in all, adds replicas at any value: s1-cron-Europe-Berlin-08xx1-5-018xx1-5 proposes 10 and the rate limit holds 4; proposes more above 110; proposes fewer up to 50; tolerance 90 to 110; proposes maxReplicas (20) above 950; proposes minReplicas (1) up to 50
+      s1-cron-Europe-Berlin-08xx1-5-018xx1-5
+        in all, adds replicas at any value: s0-prometheus proposes 4; proposes more above 2.2; proposes fewer up to 1; tolerance 1.8 to 2.2; proposes maxReplicas (20) above 19; proposes minReplicas (1) up to 1
+      cpu                           adds replicas at any value: s1-cron-Europe-Berlin-08xx1-5-018xx1-5 proposes 10 and the rate limit holds 4; proposes more above 66%; proposes fewer up to 30%; tolerance 54% to 66%; proposes maxReplicas (20) above 570%; proposes minReplicas (1) up to 30%
 
       Assuming a controller that has just started (-o wide for more).
 
@@ -108,6 +107,71 @@ fn a_trigger_that_only_keda_can_name() {
          its metrics and targets, and the running HPA has no metric s1-...\n\
          hint: use --hpa with the HPA that KEDA makes\n"
     );
+}
+
+/// A trigger before another one changes the index of that; its value is kept.
+#[test]
+fn values_stay_with_metrics_whose_index_changes() {
+    let (cron, prometheus) = ("  - type: cron", "  - type: prometheus");
+    let text = manifest();
+    let (before, rest) = text.split_once(prometheus).expect("a trigger");
+    let (first, rest) = rest.split_once(cron).expect("a trigger");
+    let (second, rest) = rest.split_once("  - type: cpu").expect("a trigger");
+    let swapped = format!("{before}{cron}{second}{prometheus}{first}  - type: cpu{rest}");
+    let cron = "s0-cron-Europe-Berlin-08xx1-5-018xx1-5";
+    let (code, stdout, stderr) = predict(&["--metric", &format!("{cron}=1")], &swapped);
+    assert_eq!((code, &*stderr), (Some(0), ""));
+    for expected in [
+        "\n  standard input: s1-prometheus has the value of s0-prometheus: of the running HPA's metrics, only \
+         that one has this name after its index\n",
+        "\n  SCALE UP 2 → 4\n  s1-prometheus proposes 4 replicas.\n",
+    ] {
+        assert!(stdout.contains(expected), "{expected}{stdout}");
+    }
+    // What only the candidate has may be stated for a run as well.
+    let flags = ["--metric", &format!("{cron}=10"), "--for", "5m", "-o", "json"];
+    let (code, stdout, stderr) = predict(&flags, &swapped);
+    assert_eq!((code, &*stderr), (Some(0), ""));
+    let answer: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
+    let highest = |run: &serde_json::Value| run["totals"]["highest"]["replicas"].clone();
+    let runs = &answer["backtest"];
+    assert_eq!(highest(&runs["replay"]), 2);
+    assert_eq!(highest(&runs["candidates"][0]), 10);
+}
+
+/// KEDA refuses a second HPA for a target, or takes the first one over.
+#[test]
+fn an_hpa_that_keda_did_not_create() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let state = std::fs::read_to_string("tests/keda/state.yaml").expect("a file");
+    let owner = state.lines().find(|line| line.contains("ownerReferences")).expect("an owner");
+    let path = directory.path().join("state.yaml").display().to_string();
+    std::fs::write(&path, state.replace(&format!("{owner}\n"), "")).expect("a file");
+    let transfer = "{name: web, namespace: shop, annotations: \
+                    {scaledobject.keda.sh/transfer-hpa-ownership: 'true'}}\nspec:\n  advanced: \
+                    {horizontalPodAutoscalerConfig: {name: keda-hpa-web}}";
+    for (text, expected) in [
+        (
+            manifest(),
+            "KEDA's webhook refuses it while HorizontalPodAutoscaler/keda-hpa-web, which KEDA did not \
+             create, scales the target",
+        ),
+        (
+            manifest().replace("{name: web, namespace: shop}\nspec:", transfer),
+            "scaledobject.keda.sh/transfer-hpa-ownership: KEDA takes over \
+             HorizontalPodAutoscaler/keda-hpa-web, which it did not create",
+        ),
+    ] {
+        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+            .args(["predict", "keda-hpa-web", "-f", &path, "--hpa", "-"])
+            .write_stdin(text)
+            .output()
+            .expect("it runs");
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert!(stdout.contains(expected), "{stdout}");
+    }
+    let (_, stdout, _) = predict(&[], &manifest());
+    assert!(!stdout.contains("did not create"), "{stdout}");
 }
 
 /// One line with the field, exit code 2, and nothing on standard output.

@@ -174,6 +174,21 @@ fn charts_are_taken_as_they_are_rendered() {
              stays at 4",
         ),
         (
+            "keda-hpa-jobs",
+            "scaledobject.yaml",
+            "HPA: that of scaledobject.yaml
+             maxReplicas: 30 (was 10)
+             target of s0-cron-Europe-Berlin-08xxx-018xxx{scaledobject.keda.sh/name=jobs}: 1 (was none)
+             target of s1-prometheus{scaledobject.keda.sh/name=jobs}: 20 (was none)
+             target of s0-prometheus{scaledobject.keda.sh/name=jobs}: none (was 40)
+             template: that of Deployment/jobs in scaledobject.yaml
+             cpu request of app: 50m (was 100m)
+             finding metric-empty
+             note scaledobject.yaml: only the HPA and its target are read from manifests; ignored: 1 TriggerAuthentication
+             note scaledobject.yaml: s1-prometheus has the value of s0-prometheus: of the running HPA's metrics, only that one has this name after its index
+             2 to 4",
+        ),
+        (
             "web",
             "unchanged.yaml",
             "HPA: that of unchanged.yaml, which changes nothing
@@ -451,6 +466,112 @@ fn all_candidates_have_the_load_of_the_running_pods() {
     ] {
         assert!(stdout.contains(line), "{line}:\n{stdout}");
     }
+}
+
+/// The usage of all containers of a trace is that of their pods: the replicas are the same at every pass.
+#[test]
+fn the_usage_of_containers_may_change_over_time() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let state = std::fs::read_to_string(format!("{CHARTS}/state.yaml")).expect("a file");
+    let of_memory = "{name: memory, target: {type: AverageValue, averageValue: 300Mi}}";
+    let of_cpu = "{name: cpu, target: {type: Utilization, averageUtilization: 50}}";
+    std::fs::write(path("state.yaml"), state.replace(of_memory, of_cpu)).expect("a file");
+    let run = |flags: &[&str]| {
+        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+            .args(["predict", "db", "-n", "shop", "-o", "json", "-f", &path("state.yaml")])
+            .args(flags)
+            .output()
+            .expect("it runs");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        serde_json::from_slice::<Value>(&output.stdout).map_err(|_| stderr)
+    };
+    let played = |trace: &str| {
+        std::fs::write(path("load.csv"), trace).expect("a file");
+        run(&["--trace", &path("load.csv")])
+    };
+    let parts = played(
+        "time,postgres=cpu,exporter=cpu\n0s,600m,15m\n2m,x2,x2\n4m,1500m,\n6m,missing,\n8m,300m,0\n",
+    )
+    .expect("a run");
+    let whole = played("time,cpu\n0s,615m\n2m,x2\n4m,1530m\n6m,missing\n8m,300m\n").expect("a run");
+    let passes = |answer: &Value| {
+        ["replicas", "proposals", "readyPods"].map(|list| answer["timeline"][list].clone())
+    };
+    assert!(passes(&whole)[1].as_array().is_some_and(|all| all.len() > 30));
+    assert_eq!(passes(&parts), passes(&whole));
+    for (trace, message) in [
+        (
+            "time,cpu,exporter=cpu\n0s,1,1\n5m,1,1\n",
+            "the columns \"cpu\" and \"exporter=cpu\" are based on the same usage: set only one",
+        ),
+        (
+            "time,exportr=cpu\n0s,1\n5m,1\n",
+            "column \"exportr=cpu\": no pod of the target has a container exportr\n\
+             hint: did you mean exporter?",
+        ),
+    ] {
+        let error = played(trace).expect_err("an error");
+        assert!(error.contains(message), "{error}");
+    }
+    // The curve of a container: beyond the highest tolerated value, the answer is another one.
+    let answer = run(&["--curve=exporter=cpu"]).expect("an answer");
+    let of_container = &answer["thresholds"][1];
+    assert_eq!(of_container["metric"], "cpu in exporter");
+    assert!(of_container["curve"]["steps"].as_array().is_some_and(|steps| steps.len() > 2));
+    let most = of_container["tolerance"]["to"].as_i64().expect("a percentage");
+    for (percent, scales) in [(most, Value::Null), (most + 1, json!(4))] {
+        let answer = run(&[&format!("--cpu=exporter={percent}%")]).expect("an answer");
+        assert_eq!(answer["outcome"]["scaleTo"], scales, "{percent}%");
+    }
+    let error = run(&["--curve=exportr=cpu"]).expect_err("an error");
+    assert!(error.contains("--curve exportr=cpu: no pod of the target has a container exportr"));
+}
+
+/// What a new container uses counts from the pods on that have it, whenever they come, and not in the replay.
+#[test]
+fn a_container_that_only_the_candidate_has() {
+    for flags in [&["--for=20m"][..], &["--for=20m", "--at=2m"], &["--for=20m", "--vary=max=10"]] {
+        let flags = [&["--hpa=sidecar.yaml", "--cpu=proxy=200m", "-o", "json"], flags].concat();
+        let (code, stdout, stderr) = predict("web", &flags, "");
+        assert_eq!(code, Some(0), "{stderr}");
+        let answer: Value = serde_json::from_str(&stdout).expect("JSON");
+        let runs = &answer["backtest"];
+        assert_eq!(runs["replay"]["totals"]["highest"]["replicas"], 4, "{flags:?}");
+        let other = runs["candidates"][0]["totals"]["highest"]["replicas"].clone();
+        let found = runs["search"]["settings"][0]["totals"]["highest"]["replicas"].clone();
+        assert!([other, found].contains(&json!(10)), "{flags:?}: {runs}");
+    }
+    let text = std::fs::read_to_string(format!("{CHARTS}/rendered/unchanged.yaml"))
+        .expect("a file")
+        .replace("name: app,", "name: api,");
+    let (code, stdout, stderr) = predict("web", &["--hpa", "-"], &text);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("State the usage of the new container: --cpu api=VALUE."), "{stdout}");
+    assert!(!stdout.contains("metrics-server"), "{stdout}");
+}
+
+/// A rollout of a template, and one in each run of a search.
+#[test]
+fn a_template_may_be_rolled_out_later() {
+    let flags = ["--hpa=workload-only.yaml", "--for=10m", "--at=2m", "-o", "json"];
+    let (code, stdout, stderr) = predict("web", &flags, "");
+    assert_eq!(code, Some(0), "{stderr}");
+    let answer: Value = serde_json::from_str(&stdout).expect("JSON");
+    let of = |item: &str| {
+        let all = answer["overrides"].as_array().into_iter().flatten();
+        all.clone().find(|own| own["item"] == item).map(|own| own["result"].clone())
+    };
+    let result = of("rollout").expect("a rollout").to_string();
+    assert!(result.contains("4 pods, done after 2m"), "{result}");
+    let flags = [&flags[..], &["--vary=max=5,10"]].concat();
+    let (code, stdout, stderr) = predict("web", &flags, "");
+    assert_eq!(code, Some(0), "{stderr}");
+    let answer: Value = serde_json::from_str(&stdout).expect("JSON");
+    let highest = |place: usize| {
+        answer["backtest"]["search"]["settings"][place]["totals"]["highest"]["replicas"].clone()
+    };
+    assert_eq!([highest(0), highest(1)], [json!(5), json!(7)], "{stdout}");
 }
 
 /// The step of the README's workflow for a chart, with the example as what helm renders.

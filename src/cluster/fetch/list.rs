@@ -404,7 +404,7 @@ impl Fetch<'_> {
                     });
                     self.surround(each, answers).await;
                 }
-                Err(failure) => _ = self.leave_out(OF_REPLICA_SETS, &failure),
+                Err(failure) => _ = self.measure_new(OF_REPLICA_SETS, &failure),
             }
         };
         let scaled_objects = async {

@@ -208,12 +208,12 @@ impl Fetch<'_> {
                 let _ = file::read_text(&text, &path, &mut answers.objects.borrow_mut());
                 true
             }
-            Err(failure) => !self.leave_out(adds, &failure),
+            Err(failure) => !self.measure_new(adds, &failure),
         }
     }
 
     /// Notes which findings are left out, if a right is missing; whether it is.
-    pub(super) fn leave_out(&self, adds: &str, failure: &Failure) -> bool {
+    pub(super) fn measure_new(&self, adds: &str, failure: &Failure) -> bool {
         let right = missing(failure);
         if let Some(right) = &right {
             let advice = right.advice();

@@ -9,6 +9,7 @@ use crate::findings::metrics::{
 };
 use crate::report::words::{count, list, time};
 use crate::snapshot::hpa::MetricSource;
+use crate::snapshot::note::Note;
 
 /// `the external metrics API`
 fn api(group: &str) -> String {
@@ -246,20 +247,38 @@ impl Words for MetricEmpty {
                     .to_owned(),
             );
         }
-        let advice = match () {
-            () if spec.is_resource() => {
-                "Make sure that metrics-server scrapes the nodes of these pods."
+        // No metrics API can know a container that no pod has run.
+        let new = about.pass.input.notes.iter().find_map(|note| match note {
+            Note::OfManifest { note, .. } => match &**note {
+                Note::UsageUnknown { containers } => containers.first(),
+                _ => None,
+            },
+            _ => None,
+        });
+        let new = new.filter(|_| spec.is_resource());
+        let advice = match new {
+            Some(container) => {
+                format!(
+                    "State the usage of the new container: --{} {container}=VALUE.",
+                    spec.name()
+                )
             }
-            () if selector.is_empty() || about.hpa().scaled_object().is_some() => {
-                "Let the source report 0 instead of nothing."
+            None if spec.is_resource() => {
+                "Make sure that metrics-server scrapes the nodes of these pods.".to_owned()
             }
-            () => "Correct the selector, or let the source report 0 instead of nothing.",
+            None if selector.is_empty() || about.hpa().scaled_object().is_some() => {
+                "Let the source report 0 instead of nothing.".to_owned()
+            }
+            None => {
+                "Correct the selector, or let the source report 0 instead of nothing.".to_owned()
+            }
         };
+        let commands = if new.is_some() { Vec::new() } else { vec![about.ask(*metric)] };
         Text {
             summary: format!("there is no value for {label} from {api}, {}", about.effect("it")),
             evidence,
-            advice: advice.to_owned(),
-            commands: vec![about.ask(*metric)],
+            advice,
+            commands,
             objects: about.own(),
         }
     }

@@ -17,7 +17,7 @@ use crate::keda::{self, KedaHpa, OpenMetric, Refused};
 use crate::saved::objects::{Objects, Undecoded, UndecodedHpa};
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MetricSpec};
 use crate::snapshot::input::Options;
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{KedaNote, Note};
 use crate::snapshot::surroundings::{ScaledObject, Workload};
 
 /// Manifests of the HPA, or of its target.
@@ -51,6 +51,8 @@ pub(super) struct Manifest {
     object: Result<HpaObject, Error>,
     /// The metrics of its ScaledObject whose names only KEDA knows.
     open: Vec<OpenMetric>,
+    /// The ScaledObject, by name, with whether it takes over an HPA that KEDA did not create.
+    scaled_object: Option<(String, bool)>,
 }
 
 /// The manifest of an object that creates pods.
@@ -131,6 +133,12 @@ impl Candidate {
     /// Whether it has workloads, one of which may be the target.
     pub(super) fn has_workloads(&self) -> bool {
         !self.workloads.is_empty()
+    }
+
+    /// The containers of its workloads.
+    pub(super) fn containers(&self) -> Vec<Box<str>> {
+        let templates = self.workloads.iter().filter_map(|it| it.object.template.as_deref());
+        templates.flat_map(|it| it.running(false)).map(|own| own.name.clone()).collect()
     }
 
     /// The same among others, for all of which these metrics were looked up.
@@ -320,6 +328,7 @@ impl Manifest {
             target: hpa.target(),
             object: read(),
             open: Vec::new(),
+            scaled_object: None,
         }
     }
 
@@ -335,16 +344,17 @@ impl Manifest {
         let own = &object.metadata.namespace;
         let read = || {
             let made = KedaHpa::of(json.expose(), namespace).map_err(|e| refused(e, origin))?;
-            let KedaHpa { name, namespace, spec, open, unknown, mut notes } = made;
+            let KedaHpa { name, namespace, spec, open, takes_over, unknown, mut notes } = made;
             notes.extend(ignored(&unknown, origin, validate)?);
             let namespace = namespace.unwrap_or_default();
             let metadata = ObjectMeta { name, namespace, ..ObjectMeta::default() };
             let version = HpaVersion::V2;
-            Ok((HpaObject { version, metadata, spec, status: HpaStatus::default(), notes }, open))
+            let status = HpaStatus::default();
+            Ok((HpaObject { version, metadata, spec, status, notes }, open, takes_over))
         };
-        let (object_of_keda, open) = match read() {
-            Ok((object, open)) => (Ok(object), open),
-            Err(e) => (Err(e), Vec::new()),
+        let (object_of_keda, open, takes_over) = match read() {
+            Ok((object, open, takes_over)) => (Ok(object), open, takes_over),
+            Err(e) => (Err(e), Vec::new(), false),
         };
         Self {
             reference: format!("ScaledObject/{}", object.metadata.name),
@@ -355,6 +365,7 @@ impl Manifest {
             target,
             object: object_of_keda,
             open,
+            scaled_object: Some((object.metadata.name.clone(), takes_over)),
         }
     }
 
@@ -371,6 +382,16 @@ impl Manifest {
         let notes = notes.map_err(|e| refused(e, &self.origin))?;
         set_on_decode(&mut spec, object.version);
         Ok((spec, notes))
+    }
+
+    /// What KEDA's webhook says of an HPA that the API server has, if it did not create it (`verifyHpas`).
+    pub(super) fn ownership(&self, hpa: &Hpa) -> Option<Note> {
+        let (name, takes_over) = self.scaled_object.as_ref()?;
+        let is_own = hpa.scaled_object().is_some_and(|owner| owner.name == *name);
+        (!is_own && hpa.uid.is_some()).then(|| {
+            let takes_over = *takes_over && self.name == hpa.name;
+            Note::Keda(KedaNote::NotOwned { hpa: hpa.name.clone(), takes_over })
+        })
     }
 
     /// The HPA.

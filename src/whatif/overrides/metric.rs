@@ -112,6 +112,8 @@ pub struct Dial<'s> {
     filled: bool,
     /// Other places of the spec that ask for the same.
     also: Vec<usize>,
+    /// How much further its values reach than those of the metric at its place.
+    reach: i64,
     changed: Snapshot,
 }
 
@@ -142,7 +144,46 @@ impl<'s> Dial<'s> {
         set_metric(&mut changed, index, &nothing, decision)?;
         let decision = Some(decision).filter(|_| !filled);
         let parts = percent.then(|| metric.parts(&changed, &nothing, decision)).transpose()?;
-        Ok(Self { observed: snapshot, metric, parts, filled, also, changed })
+        Ok(Self { observed: snapshot, metric, parts, filled, also, reach: 1, changed })
+    }
+
+    /// The usage of a container in all pods, under the metric of whole pods at a place.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`set_metric`].
+    pub fn of_container(
+        snapshot: &'s Snapshot,
+        whole: usize,
+        container: &str,
+        decision: &Decision,
+    ) -> Result<Self, Error> {
+        let parts_of =
+            |parts: &Option<Vec<Part>>| -> i128 { parts.iter().flatten().map(Part::whole).sum() };
+        let of_pods = parts_of(&Dial::new(snapshot, whole, decision)?.parts);
+        let mut with = snapshot.clone();
+        let (mut metric, parts, filled, mut changed) =
+            in_container(&mut with, whole, container, |own, place| {
+                let Dial { metric, parts, filled, changed, .. } =
+                    Dial::new(own, place, &super::look(own))?;
+                Ok::<_, Error>((metric, parts, filled, changed))
+            })?;
+        if changed.metrics[metric.index] == MetricAnswer::PodMetrics {
+            changed.metrics[whole] = MetricAnswer::PodMetrics;
+        }
+        changed.metrics.truncate(snapshot.metrics.len());
+        changed.hpa = snapshot.hpa.clone();
+        changed.controller = snapshot.controller.clone();
+        metric.index = whole;
+        let reach = of_pods / parts_of(&parts).max(1) + 1;
+        let reach = reach.try_into().unwrap_or(i64::MAX);
+        Ok(Self { observed: snapshot, metric, parts, filled, also: Vec::new(), reach, changed })
+    }
+
+    /// How much further its values reach than those of the metric at its place: a container that requests
+    /// little has to use more of that to change the share of its pod as much.
+    pub fn reach(&self) -> i64 {
+        self.reach
     }
 
     /// Whether it is set in percents of the requests.
@@ -154,12 +195,8 @@ impl<'s> Dial<'s> {
     pub fn end(&self) -> i64 {
         let most = match (&self.parts, &self.metric.source) {
             (Some(parts), _) => {
-                let whole = |part: &Part| match part {
-                    Part::OfCounted(whole) | Part::OfRest(whole) => i128::from(*whole).abs(),
-                    Part::Stays(observed) => i128::from(*observed).abs(),
-                };
                 // Percents are 32 bits wide.
-                (i128::from(i64::MAX) / parts.iter().map(whole).sum::<i128>().max(1))
+                (i128::from(i64::MAX) / parts.iter().map(Part::whole).sum::<i128>().max(1))
                     .min(i32::MAX.into())
             }
             (None, SampleSource::Object(_) | SampleSource::External(_)) => i128::from(i64::MAX) / 2,
@@ -177,7 +214,7 @@ impl<'s> Dial<'s> {
     ///
     /// The value is larger than any metric can be.
     pub fn set(&mut self, value: i64) -> Result<&Snapshot, Error> {
-        let Self { observed, metric, parts, filled, also, changed } = self;
+        let Self { observed, metric, parts, filled, also, changed, .. } = self;
         if matches!(metric.source, SampleSource::Resource { .. }) && !*filled {
             // Each container keeps its part of what was observed.
             for (to, from) in changed.pod_metrics.iter_mut().zip(&observed.pod_metrics) {
@@ -434,6 +471,14 @@ enum Part {
     Stays(i64),
 }
 
+impl Part {
+    /// What it is a share or multiple of.
+    fn whole(&self) -> i128 {
+        let (Self::OfCounted(whole) | Self::OfRest(whole) | Self::Stays(whole)) = self;
+        i128::from(*whole).abs()
+    }
+}
+
 /// Parts of amounts whose sum is the part of the sum.
 struct Spread {
     ratio: Ratio,
@@ -486,7 +531,7 @@ pub(in crate::whatif) fn share_usage(snapshot: &Snapshot, one: usize, other: usi
 
 /// Looks at the usage of a container as a metric of its own would that has the target of `whole`, the
 /// metric of the pods that is based on it. What is measured of the container is measured of its pods.
-pub(super) fn in_container<T>(
+pub(in crate::whatif) fn in_container<T>(
     snapshot: &mut Snapshot,
     whole: usize,
     container: &str,

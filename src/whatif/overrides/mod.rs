@@ -21,8 +21,8 @@ use serde::{Serialize, Serializer};
 pub use candidate::Candidate;
 pub(super) use difference::source_of;
 pub use metric::{Dial, set_metric, set_pod};
-pub(super) use metric::{probe, set_total, share_usage};
-pub use named::NamedMetric;
+pub(super) use metric::{in_container, probe, set_total, share_usage};
+pub use named::{Meant, NamedMetric};
 pub(super) use pods::is_ready;
 pub(crate) use pods::{complete, make_ready, make_unready, remove_pods};
 pub use requests::{NewRequest, RequestChange};
@@ -158,7 +158,9 @@ impl Assumptions {
         let observed = is_as_observed.then_some(decision);
         let mut values = Values::of(&was, decision, observed);
         for assigned in &self.metrics {
-            if assigned.is_in(&self.elsewhere) && assigned.places(snapshot).is_err() {
+            if assigned.is_in(&self.elsewhere) && assigned.places(snapshot).is_err()
+                || assigned.lacks_container(&self.containers_elsewhere, snapshot)
+            {
                 continue;
             }
             overrides.push(values.set(snapshot, assigned)?);

@@ -1,5 +1,7 @@
 //! A metric as it is named on the command line, and where the spec has it.
 
+use super::pods::of_target;
+use super::requests::has_container;
 use crate::apimachinery::selector::Selector;
 use crate::error::Error;
 use crate::snapshot::Snapshot;
@@ -60,7 +62,58 @@ fn named(
     Ok(NamedMetric { name: name.to_owned(), container, selector })
 }
 
+/// Where the values of a metric are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Meant {
+    /// Its places in the spec.
+    pub places: Vec<usize>,
+    /// The container that it is about, if the HPA only looks at the usage of whole pods: the places are those
+    /// of the pods' metric.
+    pub container: Option<String>,
+}
+
+impl Meant {
+    /// What it is called to people, if the spec has it.
+    pub fn label(&self, metrics: &[MetricSpec]) -> Option<String> {
+        let metric = &metrics[*self.places.first()?];
+        Some(match &self.container {
+            Some(container) => metric.of_container(container).label(),
+            None => metric.label(),
+        })
+    }
+}
+
 impl NamedMetric {
+    /// The place of the metric of whole pods that is based on the usage of a container without a metric of
+    /// its own.
+    pub(in crate::whatif) fn whole(&self, metrics: &[MetricSpec]) -> Option<usize> {
+        let container = self.container.as_deref()?;
+        let mut whole = None;
+        let metrics = metrics.iter().enumerate();
+        for (place, metric) in metrics.filter(|(_, metric)| metric.name() == self.name) {
+            match metric.source() {
+                MetricSource::ContainerResource(own) if own.container == container => return None,
+                MetricSource::Resource(_) => whole = whole.or(Some(place)),
+                _ => {}
+            }
+        }
+        whole
+    }
+
+    /// Finds its values; `typed` is what names it.
+    ///
+    /// # Errors
+    ///
+    /// There is no such metric or container, or it cannot be told which.
+    pub fn find(&self, snapshot: &Snapshot, typed: &str) -> Result<Meant, Error> {
+        let whole = self.whole(&snapshot.hpa.spec.metrics);
+        let Some((whole, container)) = whole.zip(self.container.as_deref()) else {
+            return Ok(Meant { places: self.places(snapshot)?, container: None });
+        };
+        has_container(&of_target(snapshot)?, container, false, typed)?;
+        Ok(Meant { places: vec![whole], container: Some(container.to_owned()) })
+    }
+
     /// Reads a metric without a value: `NAME`, `NAME{SELECTOR}`, or `CONTAINER=NAME`.
     ///
     /// # Errors

@@ -18,9 +18,10 @@ use crate::apiserver::convert::{HpaVersion, unknown_fields};
 use crate::apiserver::default::{AdmissionRules, Dropped, drop_disabled};
 use crate::args::Overrides;
 use crate::error::Error;
+use crate::keda;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
 use crate::snapshot::input::Input;
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{KedaNote, Note};
 use crate::snapshot::{OtherHpa, Snapshot};
 use crate::whatif::unit;
 
@@ -240,7 +241,9 @@ fn replace(
     if of_manifest != hpa {
         notes.push(Note::ManifestRenamed { manifest: of_manifest, hpa });
     }
-    update(snapshot, spec, object.version, origin, &candidate.asked)?;
+    notes.extend(manifest.ownership(&snapshot.hpa).map(|own| note(origin, &own)));
+    let moved = update(snapshot, spec, object.version, origin, &candidate.asked)?;
+    notes.extend(moved.iter().map(|own| note(origin, own)));
     if let Ok(scale) = &snapshot.scale {
         for rival in &chosen.rivals {
             let rival = rival.applied(&snapshot.hpa.namespace, rules(snapshot))?;
@@ -263,14 +266,15 @@ fn rules(snapshot: &Snapshot) -> AdmissionRules {
     AdmissionRules::new(&controller.version, controller.gates)
 }
 
-/// Replaces the spec, as the API server would, and gives each metric the answer that was read for it.
+/// Replaces the spec, as the API server would, and gives each metric the answer that was read for it; with
+/// what is to be said of those whose answer is that of another name.
 fn update(
     snapshot: &mut Snapshot,
     spec: HpaSpec,
     version: HpaVersion,
     origin: &str,
     also: &[MetricSpec],
-) -> Result<(), Error> {
+) -> Result<Vec<Note>, Error> {
     let (controller, rules) = (&snapshot.controller, rules(snapshot));
     let in_use = drop_disabled(&mut snapshot.hpa.spec.clone(), rules);
     let dropped = drop_disabled(&mut spec.clone(), rules);
@@ -289,14 +293,23 @@ fn update(
             .hint("the API server would reject this change with these causes"),
         AdmissionError::Decode(e) => Error::usage(format!("{origin}: {e}")),
     })?;
-    let known: Vec<MetricSpec> =
-        snapshot.hpa.spec.metrics.iter().chain(also).map(source_of).collect();
+    let running = &snapshot.hpa.spec.metrics;
+    let known: Vec<MetricSpec> = running.iter().chain(also).map(source_of).collect();
+    let is_running = |metric: &MetricSpec| known[..running.len()].contains(&source_of(metric));
+    let mut moved = keda::moved(running, &updated.spec.metrics);
+    moved.retain(|(to, _)| !is_running(&updated.spec.metrics[*to]));
+    let notes = moved.iter().map(|(to, from)| {
+        let (metric, running) = (updated.spec.metrics[*to].name(), running[*from].name());
+        Note::Keda(KedaNote::Moved { metric: metric.to_owned(), running: running.to_owned() })
+    });
+    let notes = notes.collect();
     let mut answers = Vec::new();
     for (index, metric) in updated.spec.metrics.iter().enumerate() {
         let source = source_of(metric);
         let same = known.iter().position(|known| *known == source);
         // All resources are read from one answer.
-        let place = same.or_else(|| {
+        let moved = moved.iter().find(|(to, _)| *to == index).map(|(_, from)| *from);
+        let place = moved.or(same).or_else(|| {
             known.iter().position(MetricSpec::is_resource).filter(|_| metric.is_resource())
         });
         let answer = place.and_then(|place| snapshot.metrics.get(place));
@@ -312,7 +325,7 @@ fn update(
     }
     snapshot.metrics = answers;
     snapshot.hpa = updated;
-    Ok(())
+    Ok(notes)
 }
 
 impl NewTarget {

@@ -2,7 +2,7 @@
 
 use super::candidate::Candidate;
 use super::named::{NamedMetric, split};
-use super::pods::{PodChanges, Replicas, Which};
+use super::pods::{PodChanges, Replicas, Which, of_target};
 use super::requests::TypedRequest;
 use super::spec::SpecChanges;
 use crate::args::Overrides;
@@ -25,6 +25,8 @@ pub struct Assumptions {
     /// Metrics of a candidate that is played too: what is assumed of them is left out where the spec does
     /// not have them.
     pub(super) elsewhere: Vec<MetricSpec>,
+    /// The containers that only its pods have, alike.
+    pub(super) containers_elsewhere: Vec<Box<str>>,
 }
 
 /// A metric with the value that is assumed of it.
@@ -59,7 +61,9 @@ impl Assumptions {
     pub fn without_candidate(&self) -> Self {
         let elsewhere = self.spec.candidate.as_ref().map(|own| own.metrics().to_vec());
         let elsewhere = elsewhere.unwrap_or_default();
-        Self { spec: SpecChanges::default(), requests: Vec::new(), elsewhere, ..self.clone() }
+        let spec = SpecChanges::default();
+        let own = Self { spec, requests: Vec::new(), elsewhere, ..self.clone() };
+        own.without_containers(self)
     }
 
     /// The same with the pods that the target has now; none where no others are assumed.
@@ -70,8 +74,14 @@ impl Assumptions {
         is_other.then(|| {
             let mut running = Self { requests: Vec::new(), ..self.clone() };
             running.spec.keeps_template = true;
-            running
+            running.without_containers(self)
         })
+    }
+
+    /// The same where the pods may lack the containers of another's candidate.
+    fn without_containers(self, other: &Self) -> Self {
+        let containers_elsewhere = other.spec.candidate.as_ref().map(Candidate::containers);
+        Self { containers_elsewhere: containers_elsewhere.unwrap_or_default(), ..self }
     }
 
     /// The manifest of an HPA's target, if one is assumed to be applied.
@@ -149,6 +159,7 @@ impl Assumptions {
             metrics: assigned,
             of_pods,
             elsewhere: Vec::new(),
+            containers_elsewhere: Vec::new(),
         })
     }
 }
@@ -172,6 +183,15 @@ impl Assigned {
         let before = flag.strip_suffix(&**text).unwrap_or(flag);
         unit::check(spec, text, |value| format!("{before}{value}"))
             .map_err(|why| Error::usage(format!("{flag}: {why}")))
+    }
+
+    /// Whether it is about one of these containers, and no pod of the target has it.
+    pub(super) fn lacks_container(&self, containers: &[Box<str>], snapshot: &Snapshot) -> bool {
+        let Some(own) = self.wanted.container.as_deref() else { return false };
+        containers.iter().any(|it| **it == *own)
+            && of_target(snapshot).is_ok_and(|pods| {
+                pods.iter().all(|pod| pod.running(false).all(|it| *it.name != *own))
+            })
     }
 
     /// Whether it is about one of these metrics.

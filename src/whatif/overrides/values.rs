@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use super::metric::{in_container, observed_of, set_metric, set_pod, with_decision};
-use super::named::NamedMetric;
 use super::pods::{State, named, of_target};
 use super::requests::has_container;
 use super::samples::{SampleSource, change, samples};
@@ -13,7 +12,6 @@ use super::{Override, current, look, source_of, words};
 use crate::engine::decision::Decision;
 use crate::error::Error;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::MetricSource;
 use crate::whatif::value::Value;
 
 /// The values that are assumed, as they are set.
@@ -219,18 +217,8 @@ impl<'d> Values<'d> {
 
 impl<'t> Part<'t> {
     fn of(assigned: &'t Assigned, snapshot: &Snapshot) -> Option<Self> {
-        let NamedMetric { name, container, .. } = &assigned.wanted;
-        let container = container.as_deref()?;
-        let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
-        let mut whole = None;
-        for (place, metric) in metrics.filter(|(_, metric)| metric.name() == name) {
-            match metric.source() {
-                MetricSource::ContainerResource(own) if own.container == container => return None,
-                MetricSource::Resource(_) => whole = whole.or(Some(place)),
-                _ => {}
-            }
-        }
-        Some(Self { whole: whole?, container })
+        let whole = assigned.wanted.whole(&snapshot.hpa.spec.metrics)?;
+        Some(Self { whole, container: assigned.wanted.container.as_deref()? })
     }
 }
 

@@ -326,6 +326,7 @@ impl<'s> Search<'s> {
     /// stops where the controller's integers probably do not hold what would be asked for.
     fn find_end(&mut self, guess: i64, enough: i32) -> Result<(), String> {
         let most = guess.saturating_mul(i64::from(self.max).saturating_add(2)).saturating_mul(2);
+        let most = most.saturating_mul(self.dial.reach());
         let most = most.min(self.dial.end()).max(0);
         let mut last: Option<(i64, Probe)> = None;
         self.end = guess.min(most);

@@ -78,6 +78,14 @@ impl Load {
         !own.is_empty()
     }
 
+    /// Adds what all pods are going to use in a container that none of them has yet.
+    pub(super) fn add(&mut self, container: &str, resource: &ResourceName, total: Option<i128>) {
+        let known = self.usage.iter().any(|(name, own, _)| **name == *container && own == resource);
+        if let Some(total) = total.filter(|_| !known) {
+            self.usage.push((container.into(), resource.clone(), total));
+        }
+    }
+
     /// Sets what all pods say of a metric together; false where it is not known to be per pod.
     pub(super) fn set_values(&mut self, place: usize, total: i128) -> bool {
         let value = self.values.get_mut(place).filter(|value| value.is_some());

@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::numbers;
 use crate::outlook::longest_wait;
 use crate::snapshot::Snapshot;
-use crate::whatif::overrides::{Override, SampleSource, current, look, words};
+use crate::whatif::overrides::{Meant, Override, SampleSource, current, in_container, look, words};
 use crate::whatif::value::Value;
 
 /// A timeline that is about to be played.
@@ -26,8 +26,8 @@ pub struct Player {
     /// The longest time between a change and the next one that it leads to.
     pub(super) wait: SignedDuration,
     pub(super) held: HashSet<Box<str>>,
-    /// The places of each metric of the trace in the spec.
-    pub(super) places: Vec<Vec<usize>>,
+    /// Where the values of each metric of the trace are.
+    pub(super) places: Vec<Meant>,
     pub(super) settings: Vec<Setting>,
     /// When someone else scales to 0 and from it, with the replicas from then on: the controller does neither
     /// with a `minReplicas` above 0.
@@ -106,12 +106,11 @@ impl Player {
         let mut world = World::of(snapshot, &self.held, self.plan.times);
         let mut requests = HashMap::new();
         for stated in &stated {
-            let places = &self.places[stated.column];
-            for place in places {
+            let meant = &self.places[stated.column];
+            for place in &meant.places {
                 trace.check_unit(&snapshot.hpa.spec.metrics[*place], stated)?;
             }
-            let Some(&first) = places.first() else { continue };
-            self.settings.push(world.setting(stated, trace, first, &mut requests)?);
+            self.settings.extend(world.setting(stated, trace, meant, &mut requests)?);
         }
         // Of several values that a metric has had by then, the latest.
         let begun = (0..self.places.len()).filter_map(|column| {
@@ -121,19 +120,36 @@ impl Player {
         let begun: Vec<&Stated<'_>> = begun.collect();
         let decision = look(snapshot);
         for stated in &begun {
-            let places = &self.places[stated.column];
-            let Some(&first) = places.first() else { continue };
-            let label = snapshot.hpa.spec.metrics[first].label();
-            if overrides.iter().any(|own| own.item == label) {
+            let meant = &self.places[stated.column];
+            let metrics = &snapshot.hpa.spec.metrics;
+            let (Some(&first), Some(label)) = (meant.places.first(), meant.label(metrics)) else {
+                continue;
+            };
+            let container = meant.container.as_deref();
+            let is_set = |own: &Override| {
+                own.item == label || container.is_some() && own.is_of_metric(first)
+            };
+            if overrides.iter().any(is_set) {
                 let place = trace.place(stated);
                 return Err(Error::usage(format!("{place}: {label} is also set by a flag"))
                     .hint("start the trace later, or remove the flag"));
             }
-            let now = current(&decision, first);
+            let now = match container {
+                None => current(&decision, first),
+                Some(container) => {
+                    in_container(&mut snapshot.clone(), first, container, |own, place| {
+                        current(&look(own), place)
+                    })
+                }
+            };
             let own = Override::new(label, meaning(stated, snapshot, first), now);
-            overrides.push(own.of_metric(first, stated.text));
-            let setting = world.setting(stated, trace, first, &mut requests)?;
-            world.set(&setting, places).map_err(|e| trace.within(stated, e))?;
+            overrides.push(match container {
+                None => own.of_metric(first, stated.text),
+                Some(_) => own,
+            });
+            if let Some(setting) = world.setting(stated, trace, meant, &mut requests)? {
+                world.set(&setting, meant).map_err(|e| trace.within(stated, e))?;
+            }
         }
         self.settings.retain(|setting| setting.after.is_positive());
         if !begun.is_empty() {
@@ -146,7 +162,7 @@ impl Player {
 
     /// Whether the load is about the metric at a place in the spec.
     pub fn has(&self, place: usize) -> bool {
-        self.places.iter().flatten().any(|own| *own == place)
+        self.places.iter().flat_map(|meant| &meant.places).any(|own| *own == place)
     }
 
     /// How many passes the load lasts: those before the end of the trace or of the time that is played.

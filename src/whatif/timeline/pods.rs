@@ -227,7 +227,7 @@ impl Workload {
         }
         if changed {
             self.index(snapshot);
-            self.leave_out(snapshot);
+            self.measure_new(snapshot);
         }
         changed
     }

@@ -14,7 +14,7 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec};
 use crate::snapshot::load::Load;
 use crate::whatif::MAX_PODS;
-use crate::whatif::overrides::{NamedMetric, share_usage};
+use crate::whatif::overrides::{Meant, NamedMetric, share_usage};
 use crate::whatif::unit;
 use crate::whatif::value::{FORMS, Value};
 
@@ -285,7 +285,7 @@ impl Trace {
         TraceEnd { after: self.after(self.last, now), last: last.collect() }
     }
 
-    /// The places of each of its metrics in the spec.
+    /// Where the values of each of its metrics are; nowhere where only another run has it.
     ///
     /// # Errors
     ///
@@ -295,28 +295,38 @@ impl Trace {
         &self,
         snapshot: &Snapshot,
         others: &[HpaSpec],
-    ) -> Result<Vec<Vec<usize>>, Error> {
+    ) -> Result<Vec<Meant>, Error> {
         let origin = self.origin.at(1);
-        let mut places: Vec<Vec<usize>> = Vec::with_capacity(self.metrics.len());
+        let mut places: Vec<Meant> = Vec::with_capacity(self.metrics.len());
         for MetricColumn { title, wanted, .. } in &self.metrics {
-            let is_of_another = || others.iter().any(|it| wanted.places_in(&it.metrics).is_ok());
-            let own = match wanted.places(snapshot) {
-                Err(_) if is_of_another() => Vec::new(),
-                own => own.map_err(|e| Error {
-                    message: format!("{origin}: column {title:?}: {}", e.message),
-                    ..e
+            let is_of_another = || {
+                let mut others = others.iter().map(|it| &it.metrics);
+                let has_whole = wanted.whole(&snapshot.hpa.spec.metrics).is_some();
+                others.any(|it| {
+                    wanted.places_in(it).is_ok() || !has_whole && wanted.whole(it).is_some()
+                })
+            };
+            let typed = format!("column {title:?}");
+            let own = match wanted.find(snapshot, &typed) {
+                Err(_) if is_of_another() => Meant { places: Vec::new(), container: None },
+                own => own.map_err(|e| {
+                    let said = e.message.strip_prefix(&format!("{typed}: ")).unwrap_or(&e.message);
+                    Error { message: format!("{origin}: {typed}: {said}"), ..e }
                 })?,
             };
             for (MetricColumn { title: other, .. }, taken) in self.metrics.iter().zip(&places) {
-                if taken.iter().any(|place| own.contains(place)) {
+                let is_same = taken.places.iter().any(|place| own.places.contains(place));
+                if is_same && taken.container == own.container {
                     return Err(Error::usage(format!(
                         "{origin}: the columns {other:?} and {title:?} are the same metric"
                     )));
                 }
-                let shared = |(one, two): (Option<&usize>, Option<&usize>)| {
-                    one.zip(two).is_some_and(|(one, two)| share_usage(snapshot, *one, *two))
+                let firsts = taken.places.first().zip(own.places.first());
+                let shared = match is_same {
+                    true => taken.container.is_none() || own.container.is_none(),
+                    false => firsts.is_some_and(|(one, two)| share_usage(snapshot, *one, *two)),
                 };
-                if shared((taken.first(), own.first())) {
+                if shared {
                     return Err(Error::usage(format!(
                         "{origin}: the columns {other:?} and {title:?} are based on the \
                          same usage: set only one"
@@ -338,7 +348,7 @@ impl Trace {
     pub(super) fn check_complete(
         &self,
         snapshot: &Snapshot,
-        places: &[Vec<usize>],
+        places: &[Meant],
         is_given: impl Fn(usize) -> bool,
         as_it_is: Option<&HpaSpec>,
     ) -> Result<(), Error> {
@@ -347,8 +357,9 @@ impl Trace {
         }
         let metrics = &snapshot.hpa.spec.metrics;
         let lacks = |place: &usize| {
-            let shares = |of: &Vec<usize>| {
-                of.iter().any(|other| other == place || share_usage(snapshot, *other, *place))
+            let shares = |of: &Meant| {
+                let mut places = of.places.iter();
+                places.any(|other| other == place || share_usage(snapshot, *other, *place))
             };
             !places.iter().any(shares) && !is_given(*place)
         };

@@ -12,8 +12,27 @@ use super::{JoinTimes, Rolled, Rollout, Stays, after};
 use crate::engine::decision::{Clause, Decision, Step};
 use crate::error::Error;
 use crate::snapshot::{MetricAnswer, Snapshot};
-use crate::whatif::overrides::{SampleSource, is_ready, look, samples, set_metric, set_total};
+use crate::whatif::overrides::{
+    Meant, SampleSource, in_container, is_ready, look, samples, set_metric, set_total,
+};
 use crate::whatif::value::{Ratio, Value};
+
+/// Makes a metric say something else, or a container use something else under the metric of its pods.
+fn set_in(
+    snapshot: &mut Snapshot,
+    place: usize,
+    container: Option<&str>,
+    value: &Value,
+) -> Result<(), Error> {
+    let set = |own: &mut Snapshot, place| {
+        let decision = look(own);
+        set_metric(own, place, value, &decision)
+    };
+    match container {
+        Some(container) => in_container(snapshot, place, container, set),
+        None => set(snapshot, place),
+    }
+}
 
 /// A value that a metric has from a time on.
 #[derive(Debug)]
@@ -30,8 +49,8 @@ pub(super) struct World {
     pub(super) snapshot: Snapshot,
     workload: Workload,
     load: Load,
-    /// The metrics that cannot be read.
-    missing: BTreeSet<usize>,
+    /// The metrics that cannot be read, by place, or because the usage of a container cannot.
+    missing: BTreeSet<(usize, Option<String>)>,
     /// What they would say.
     aside: Vec<(usize, MetricAnswer)>,
     /// Whether the pods or the load are other ones than when it was last shared.
@@ -53,37 +72,44 @@ impl World {
         }
     }
 
-    fn source(&self, place: usize) -> SampleSource {
-        SampleSource::of(&self.snapshot.hpa, &self.snapshot.hpa.spec.metrics[place])
+    /// What a metric is read from, or what a container adds to it.
+    fn source(&self, place: usize, container: Option<&str>) -> SampleSource {
+        let spec = &self.snapshot.hpa.spec.metrics[place];
+        match container {
+            Some(container) => SampleSource::of(&self.snapshot.hpa, &spec.of_container(container)),
+            None => SampleSource::of(&self.snapshot.hpa, spec),
+        }
     }
 
-    /// What a value of the trace comes to in all, for the metric at a place in the spec. `requests`
-    /// holds what is known of what the pods request.
+    /// What a value of the trace comes to in all; nothing for a metric that the spec does not have. `requests`
+    /// holds what is known of what the pods request, by column.
     pub(super) fn setting(
         &self,
         stated: &Stated<'_>,
         trace: &Trace,
-        first: usize,
+        meant: &Meant,
         requests: &mut HashMap<usize, i128>,
-    ) -> Result<Setting, Error> {
+    ) -> Result<Option<Setting>, Error> {
         let Stated { after, column, ref value, .. } = *stated;
+        let Some(&first) = meant.places.first() else { return Ok(None) };
+        let container = meant.container.as_deref();
         let within = |e: Error| trace.within(stated, e);
         let total = match value {
-            Value::Missing => return Ok(Setting { after, column, total: None }),
+            Value::Missing => return Ok(Some(Setting { after, column, total: None })),
             Value::Amount(amount) => Some((*amount).into()),
             Value::Scale(factor) => {
-                let observed = self.observed(first).ok_or_else(|| {
+                let observed = self.observed(first, container).ok_or_else(|| {
                     within(Error::usage("there is no observed value to change"))
                         .hint("give a value such as 80% or 1500m")
                 })?;
                 factor.of(observed)
             }
             Value::Share(ratio) => {
-                let whole = match requests.get(&first) {
+                let whole = match requests.get(&column) {
                     Some(whole) => *whole,
                     None => {
-                        let whole = self.requested(first).map_err(within)?;
-                        *requests.entry(first).or_insert(whole)
+                        let whole = self.requested(first, container).map_err(within)?;
+                        *requests.entry(column).or_insert(whole)
                     }
                 };
                 // As a share that is assumed of each pod rounds.
@@ -92,51 +118,60 @@ impl World {
         };
         let total = total.and_then(|total| total.try_into().ok());
         let total = total.ok_or_else(|| within(Error::usage("larger than any metric can be")))?;
-        Ok(Setting { after, column, total: Some(total) })
+        Ok(Some(Setting { after, column, total: Some(total) }))
     }
 
     /// What a metric says in all.
-    fn observed(&self, place: usize) -> Option<i128> {
+    fn observed(&self, place: usize, container: Option<&str>) -> Option<i128> {
         match &self.snapshot.metrics[place] {
             MetricAnswer::Object(values) if values.len() == 1 => Some(values[0].value.into()),
             MetricAnswer::External(values) if !values.is_empty() => {
                 Some(values.iter().map(|value| i128::from(value.value)).sum())
             }
-            _ => self.together(&self.snapshot, place),
+            _ => self.together(&self.snapshot, place, container),
         }
     }
 
-    /// What the pods request together.
-    fn requested(&self, place: usize) -> Result<i128, Error> {
+    /// What the pods request together, or a container of them.
+    fn requested(&self, place: usize, container: Option<&str>) -> Result<i128, Error> {
         let mut full = self.snapshot.clone();
-        set_metric(&mut full, place, &Value::Share(Ratio::ONE), &look(&self.snapshot))?;
-        self.together(&full, place).ok_or_else(|| {
+        set_in(&mut full, place, container, &Value::Share(Ratio::ONE))?;
+        self.together(&full, place, container).ok_or_else(|| {
             Error::usage("no pod is ready, so a percentage has no base")
                 .hint("use a total amount, such as 1500m")
         })
     }
 
-    fn together(&self, snapshot: &Snapshot, place: usize) -> Option<i128> {
-        let values = samples(snapshot, place, &self.source(place));
+    fn together(&self, snapshot: &Snapshot, place: usize, container: Option<&str>) -> Option<i128> {
+        let values = samples(snapshot, place, &self.source(place, container));
         together(values.iter().map(|(pod, value)| (&**pod, *value)), &self.workload)
     }
 
-    /// Has a metric, which is at these places in the spec, say something else from now on.
-    pub(super) fn set(&mut self, setting: &Setting, places: &[usize]) -> Result<(), Error> {
+    /// Has a metric say something else from now on.
+    pub(super) fn set(&mut self, setting: &Setting, meant: &Meant) -> Result<(), Error> {
         self.is_stale = true;
-        let Some(total) = setting.total else {
-            self.missing.extend(places);
-            return Ok(());
-        };
-        for &place in places {
-            self.missing.remove(&place);
-            let source = self.source(place);
+        for &place in &meant.places {
+            let missing = (place, meant.container.clone());
+            let Some(total) = setting.total else {
+                self.missing.insert(missing);
+                continue;
+            };
+            self.missing.remove(&missing);
+            let container = meant.container.as_deref();
+            let source = self.source(place, container);
+            // The pods of another template may lack it.
+            let has_it = |name: &str| {
+                let mut pods = self.snapshot.pods.iter();
+                pods.any(|pod| pod.running(false).any(|own| *own.name == *name))
+            };
+            if container.is_some_and(|name| !has_it(name)) {
+                continue;
+            }
             if let SampleSource::Object(_) | SampleSource::External(_) = source {
                 set_total(&mut self.snapshot, place, &Value::Amount(total))?;
             } else if !self.set_total(place, &source, total) {
                 // Nothing was measured yet, which now begins.
-                let decision = look(&self.snapshot);
-                set_metric(&mut self.snapshot, place, &Value::Amount(0), &decision)?;
+                set_in(&mut self.snapshot, place, container, &Value::Amount(0))?;
                 self.workload.index(&mut self.snapshot);
                 self.workload.learn(&self.snapshot);
                 self.load = Load::of(&self.snapshot, &self.workload);
@@ -182,6 +217,14 @@ impl World {
     /// Has a rollout begin some time after now.
     pub(super) fn expect(&mut self, rollout: &Rollout) {
         self.workload.expect(rollout, &self.snapshot);
+        for (_, container, resource, _) in &rollout.added {
+            let all = rollout
+                .added
+                .iter()
+                .filter(|(_, name, own, _)| (name, own) == (container, resource));
+            let all = all.map(|(pod, _, _, used)| (&**pod, *used));
+            self.load.add(container, resource, together(all, &self.workload));
+        }
     }
 
     /// Whether a rollout is to come, or not yet done.
@@ -223,8 +266,9 @@ impl World {
         if std::mem::take(&mut self.is_stale) {
             self.load.share_out(&mut self.snapshot, &self.workload);
         }
-        for &place in &self.missing {
-            let failed = MetricAnswer::Failed(self.source(place).failure());
+        let missing: BTreeSet<usize> = self.missing.iter().map(|(place, _)| *place).collect();
+        for place in missing {
+            let failed = MetricAnswer::Failed(self.source(place, None).failure());
             let answer = std::mem::replace(&mut self.snapshot.metrics[place], failed);
             self.aside.push((place, answer));
         }

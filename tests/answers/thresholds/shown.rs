@@ -139,7 +139,7 @@ fn a_comment_holds_both() {
 fn there_may_be_nothing_to_draw() {
     for (flags, code, message, hint) in [
         (&["--curve", "memory"] as &[&str], 2, "the HPA has no metric memory", "it has cpu"),
-        (&["--curve", "app=cpu"], 2, "the HPA has no metric cpu in app", "it has cpu"),
+        (&["--curve", "app=cpu"], 2, "no pod of the target has a container app", "they have nginx"),
         (&["--curve", "cpu{a=b}"], 2, "the HPA has no metric cpu{a=b}", "it has cpu"),
         (&["--curve", ""], 2, "--curve : the metric is missing", "such as cpu"),
         (&["--curve", "=cpu"], 2, "--curve =cpu: the metric is missing", "such as cpu"),

@@ -12,7 +12,8 @@ use crate::error::Error;
 use crate::numbers;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::CrossVersionObjectReference;
-use crate::snapshot::pod::Pod;
+use crate::snapshot::metric::ContainerUsage;
+use crate::snapshot::pod::{Pod, ResourceName};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{self, IntOrString};
 use crate::whatif::overrides::{Override, Reported, is_ready};
@@ -30,6 +31,9 @@ pub struct Rollout {
     model: Shared<Pod>,
     /// The containers that they do not have, but whose usage is measured in others.
     gone: Vec<Box<str>>,
+    /// What is assumed of containers that only they have: the pod that is to have one, the container, the
+    /// resource, and its usage.
+    pub(in super::super) added: Vec<(Box<str>, Box<str>, ResourceName, i64)>,
 }
 
 /// How pods are replaced.
@@ -194,13 +198,24 @@ impl Rollout {
         let of_target = |pod: &&Shared<Pod>| selector.matches(&pod.labels);
         let is_same = running.pods.iter().zip(&changed.pods).all(|(old, new)| old == new);
         let model = newest(changed.pods.iter().filter(of_target)).filter(|_| !is_same)?;
-        let items = running.pod_metrics.iter().zip(&changed.pod_metrics);
-        let gone = items.flat_map(|(old, new)| {
+        let items = || running.pod_metrics.iter().zip(&changed.pod_metrics);
+        let mut added = Vec::new();
+        for (old, new) in items() {
+            let is_new =
+                |own: &&ContainerUsage| old.containers.iter().all(|it| it.name != own.name);
+            for ContainerUsage { name, usage } in new.containers.iter().filter(is_new) {
+                let usage = usage.iter().cloned();
+                added.extend(
+                    usage.map(|(resource, used)| (old.name.clone(), name.clone(), resource, used)),
+                );
+            }
+        }
+        let gone = items().flat_map(|(old, new)| {
             let stays = |name: &str| new.containers.iter().any(|own| *own.name == *name);
             old.containers.iter().map(|own| &own.name).filter(move |name| !stays(name))
         });
         let gone: HashSet<Box<str>> = gone.cloned().collect();
-        Some(Self { after, strategy, model, gone: gone.into_iter().collect() })
+        Some(Self { after, strategy, model, gone: gone.into_iter().collect(), added })
     }
 
     /// What is assumed with it.
@@ -410,8 +425,8 @@ impl Workload {
         true
     }
 
-    /// Has new pods use nothing in containers that they do not have.
-    pub(super) fn leave_out(&self, snapshot: &mut Snapshot) {
+    /// Has new pods use nothing in containers that they do not have, and measures those that only they have.
+    pub(super) fn measure_new(&self, snapshot: &mut Snapshot) {
         let Some(Rolling { rollout, pods: Some(_), .. }) = &self.rolling else { return };
         let is_gone = |name: &str| rollout.gone.iter().any(|gone| **gone == *name);
         for item in &mut snapshot.pod_metrics {
@@ -419,6 +434,20 @@ impl Workload {
             let is_new = place.is_some_and(|place| !self.lives[*place].is_outdated);
             if is_new && item.containers.iter().any(|own| is_gone(&own.name)) {
                 item.containers.retain(|own| !is_gone(&own.name));
+            }
+            for (_, name, resource, _) in rollout.added.iter().filter(|_| is_new) {
+                let own = match item.containers.iter().position(|own| own.name == *name) {
+                    Some(place) => &mut item.containers[place],
+                    None => {
+                        let usage = ContainerUsage { name: name.clone(), usage: Vec::new() };
+                        item.containers.push(usage);
+                        let last = item.containers.len() - 1;
+                        &mut item.containers[last]
+                    }
+                };
+                if own.get(resource).is_none() {
+                    own.usage.push((resource.clone(), 0));
+                }
             }
         }
     }

@@ -158,9 +158,11 @@ cpu          165% (825m)         80%  2.0625  2 ready, 3         6
                                               unready, 1
                                               missing
 queue_depth       35.667  30 per pod  1.1889  6 replicas         8  highest
-  cpu          with 1 missing pod at 0 and 3 unready pods at 0, the ratio
-               reverses from 2.0625 to 0.6875: keeps 6 (tolerance 0.9 to 1.1)
-  queue_depth  214 in total / 30 per pod, rounded up: 8 (tolerance 0.9 to 1.1)
+  cpu                        with 1 missing pod at 0 and 3 unready pods at 0,
+                             the ratio reverses from 2.0625 to 0.6875: keeps 6
+                             (tolerance 0.9 to 1.1)
+  queue_depth{queue=orders}  214 in total / 30 per pod, rounded up: 8 (tolerance
+                             0.9 to 1.1)
 
 FROM PROPOSAL TO REPLICAS
   8  highest proposal: queue_depth

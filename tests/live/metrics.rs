@@ -165,7 +165,7 @@ fn what_is_refused_to_us_leaves_open_what_the_controller_may_read() {
 
     let page = explain(json!([external_metric()]), &[]);
     let verdict = "  UNKNOWN: NO ACCESS TO THE METRICS\n  You may not read \
-                   queue_depth{queue=a}, the controller's history is known only within \
+                   queue_depth{queue=a} and the controller's history is known only within \
                    bounds: the pass may end anywhere from 2 to 10.\n";
     assert!(page.stdout.contains(verdict), "{}", page.stdout);
 

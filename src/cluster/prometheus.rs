@@ -43,6 +43,11 @@ impl Progress {
     pub fn requests(&self) -> (usize, usize) {
         (self.done.get(), self.all.get())
     }
+
+    /// Adds requests that are about to be sent.
+    fn expect(&self, requests: usize) {
+        self.all.set(self.all.get() + requests);
+    }
 }
 
 /// A connection to a Prometheus.
@@ -146,7 +151,7 @@ impl Prometheus {
         time: Timestamp,
         progress: &Progress,
     ) -> Result<Vec<(T, Answer)>, Error> {
-        progress.all.set(queries.len());
+        progress.expect(queries.len());
         let asked = queries.iter().map(|(key, of, query)| async move {
             let answer = self.at_once(of, query, time).await?;
             progress.done.set(progress.done.get() + 1);
@@ -174,7 +179,7 @@ impl Prometheus {
             requests.extend(grid.requests().map(|piece| (place, piece)));
             answered.push(Answered { question, grid, answer: Answer::default() });
         }
-        progress.all.set(requests.len());
+        progress.expect(requests.len());
         let questions: Vec<Question> = answered.iter().map(|own| own.question.clone()).collect();
         let asked = requests.into_iter().map(|(place, piece)| {
             let Question { of, query, .. } = &questions[place];

@@ -91,6 +91,8 @@ pub enum Uncounted {
     EarlierHpa,
     /// The events are incomplete.
     EventsIncomplete,
+    /// A history of samples has no replicas.
+    ReplicasNotRecorded,
     /// An event of the target reports a change that is not the controller's.
     OtherChange {
         /// Its message.

@@ -3,13 +3,13 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::ground::{Counted, Ground};
+use super::ground::{Counted, Ground, Uncounted};
 use super::spans::{SECOND, minus, periods, windows};
 use super::{Ends, Extreme, Knowledge, Memory, Possible, Remembered, split};
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
-use crate::snapshot::past::{Past, PastPass};
+use crate::snapshot::past::{Past, PastPart, PastPass};
 
 /// Passes are a sync period apart, except for delays that add up over a window.
 const DRIFT: SignedDuration = SignedDuration::from_secs(2);
@@ -59,20 +59,24 @@ pub(super) fn remember(
     };
     let (changes, likely_changes) = changes(past, spec, now);
     let (scale_up_events, scale_down_events) = split(Some(&likely_changes));
+    let is_counted = spec.behavior.is_none() || !past.lacks.contains(&PastPart::Replicas);
     let mut grounds = Vec::new();
     if let (Some(first), Some(last)) = (past.passes.first(), past.passes.last()) {
         let (count, first, last) = (past.passes.len(), first.time, last.time);
         grounds.push(Ground::Played { count, first, last });
     }
     if spec.behavior.is_some() {
-        grounds.push(Ground::RateLimits(Counted::Recorded(likely_changes)));
+        grounds.push(Ground::RateLimits(match is_counted {
+            true => Counted::Recorded(likely_changes),
+            false => Counted::Any(Uncounted::ReplicasNotRecorded),
+        }));
     }
     let retention = up_window.max(down_window);
     let likely = possible(retention).filter_map(|it| Some(entry(it, it.likely?)));
     Remembered {
         likely: Memory { recommendations: likely.collect(), scale_up_events, scale_down_events },
         knowledge: Knowledge::Inferred,
-        possible: Some(Possible { highest, lowest, changes: Some(changes), down, up }),
+        possible: Some(Possible { highest, lowest, changes: is_counted.then_some(changes), down, up }),
         grounds,
     }
 }

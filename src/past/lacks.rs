@@ -10,7 +10,7 @@ use crate::snapshot::past::PastPart;
 
 /// Returns what a history has nothing of that a pass over a spec uses.
 pub(super) fn lacks(history: &History, spec: &HpaSpec) -> Vec<PastPart> {
-    let has = |of: &dyn Fn(&PodHistory) -> bool| history.pods.values().any(of);
+    let has = |of: &dyn Fn(&PodHistory) -> bool| history.pods.iter().any(of);
     let measures =
         |of: &dyn Fn(&ContainerHistory) -> bool| has(&|pod| pod.containers.values().any(of));
     let uses = |part| {

@@ -65,7 +65,7 @@ pub fn rewind(
     let created = history.created.and_then(|second| Timestamp::from_second(second).ok());
     let created = created.or(snapshot.hpa.written.created);
     check_created(history, snapshot, created, at)?;
-    let changed = restore(&mut snapshot.hpa.spec, history, at);
+    let (changed, kept) = restore(&mut snapshot.hpa.spec, history, at);
     snapshot.now = at;
     let base = snapshot.clone();
     let likely = moments.at(&base, at, View::LIKELY).ok_or_else(|| {
@@ -88,6 +88,7 @@ pub fn rewind(
         scrape: history.scrape.map(|millis| (millis + SECOND / 2) / SECOND),
         lacks: lacks.clone(),
         changed,
+        kept,
         replicas: moments.replicas(at),
         proposal: played.map(|(bounds, _)| bounds),
         passes,
@@ -131,9 +132,14 @@ pub fn rewind(
 /// In milliseconds.
 const SECOND: i64 = 1000;
 
-/// Gives a spec the limits and targets that it had, and returns what they are now.
-fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> Vec<PastField> {
-    let mut changed = Vec::new();
+/// Gives a spec the limits and targets that it had. Returns what they are now, and the metrics whose targets the
+/// history does not tell, although it has targets.
+fn restore(
+    spec: &mut HpaSpec,
+    history: &History,
+    at: Timestamp,
+) -> (Vec<PastField>, Vec<String>) {
+    let (mut changed, mut kept) = (Vec::new(), Vec::new());
     let mut change = |field: &str, then: String, now: String| {
         if then != now {
             changed.push(PastField { field: field.to_owned(), then, now });
@@ -151,21 +157,28 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> Vec<PastFiel
         change("maxReplicas", max.to_string(), spec.max_replicas.to_string());
         spec.max_replicas = max;
     }
-    for metric in &mut spec.metrics {
+    let names: Vec<String> = spec.metrics.iter().map(|metric| metric.name().to_owned()).collect();
+    for metric in spec.metrics.iter_mut().filter(|_| !history.targets.is_empty()) {
         let (label, name) = (metric.label(), metric.name().to_owned());
+        // Targets are recorded by this name alone.
+        let is_alone = metric.container().is_none()
+            && names.iter().filter(|other| **other == name).count() == 1;
         let Some(target) = metric.target_mut() else { continue };
         let MetricTarget { average_utilization, average_value, value, .. } = target;
         let field = format!("target of {label}");
         let recorded = |kind: &str| {
             let samples = history.targets.get(&(name.clone(), kind.to_owned()))?;
-            samples.near(millis)
+            samples.near(millis).filter(|_| is_alone)
         };
+        let mut is_told = false;
         if let (Some(now), Some(then)) = (average_utilization, recorded("utilization")) {
             change(&field, format!("{then}%"), format!("{now}%"));
             *now = then as i32;
+            is_told = true;
         }
         for (own, kind) in [(average_value, "average"), (value, "value")] {
             let (Some(now), Some(then)) = (own, recorded(kind)) else { continue };
+            is_told = true;
             // A float has lost what is behind its digits.
             let milli = (then * 1e3).round();
             if (now.approximate_f64() - then).abs() > 1e-9 * then.abs() && milli.abs() < 9e15 {
@@ -174,8 +187,9 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> Vec<PastFiel
                 *now = then;
             }
         }
+        kept.extend((!is_told).then_some(label));
     }
-    changed
+    (changed, kept)
 }
 
 /// Runs the passes before one, whose history may matter to it.
@@ -227,6 +241,10 @@ fn rescales(
     at: Timestamp,
 ) -> Vec<PastRescale> {
     let mut rescales = Vec::new();
+    // How many pods there were says nothing about who asked for them.
+    if history.replicas.is_empty() && history.desired.is_empty() {
+        return rescales;
+    }
     for pair in moments.counts().all().windows(2) {
         let ((from, before), (until, after)) = (pair[0], pair[1]);
         let desired = history.desired.near(until);

@@ -1,5 +1,7 @@
 //! The state at a time, from the samples around it. A view says on which side of what is open it looks.
 
+use std::borrow::Cow;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::lacks::usage_of;
@@ -72,8 +74,8 @@ impl View {
 /// The states that a history leads to.
 pub(super) struct Moments<'h> {
     history: &'h History,
-    /// The replicas that the target was asked for.
-    counts: &'h Samples,
+    /// The replicas that the target was asked for; the pods at each scrape if these were not recorded.
+    counts: Cow<'h, Samples>,
     /// Labels that its selector matches.
     labels: Labels,
     /// A pod as it is now, for what the history lacks.
@@ -104,7 +106,9 @@ impl<'h> Moments<'h> {
                 "--at: no pod of {target} is known, and no labels that its selector matches"
             ))
         })?;
-        let counts = if history.replicas.is_empty() { &history.desired } else { &history.replicas };
+        let recorded = [&history.replicas, &history.desired];
+        let recorded = recorded.into_iter().find(|samples| !samples.is_empty());
+        let counts = recorded.map_or_else(|| Cow::Owned(active(history)), Cow::Borrowed);
         Ok(Self { history, counts, labels, model, lacks })
     }
 
@@ -119,7 +123,7 @@ impl<'h> Moments<'h> {
 
     /// The samples of the replicas that the target was asked for.
     pub(super) fn counts(&self) -> &Samples {
-        self.counts
+        &self.counts
     }
 
     /// Whether something was scraped around a time.
@@ -146,10 +150,7 @@ impl<'h> Moments<'h> {
                 Bounds::exactly(certain).with(sum(&|(_, from, _)| *from < millis))
             }
             (Some((_, only)), None) | (None, Some((_, only))) => Bounds::exactly(only as i32),
-            (None, None) => {
-                let pods = self.history.pods.values();
-                Bounds::exactly(pods.filter(|pod| self.exists(pod, millis, false)).count() as i32)
-            }
+            (None, None) => Bounds::UNKNOWN,
         }
     }
 
@@ -161,7 +162,7 @@ impl<'h> Moments<'h> {
         (until, after): (i64, f64),
     ) -> Vec<(i32, i64, i64)> {
         let change = (after - before) as i32;
-        let pods = self.history.pods.values().filter_map(|pod| pod.created);
+        let pods = self.history.pods.iter().filter_map(|pod| pod.created);
         let within = |second: &i64| (from - SECOND < second * SECOND) && second * SECOND <= until;
         let mut created: Vec<i64> = pods.filter(within).collect();
         created.sort_unstable();
@@ -225,12 +226,12 @@ impl<'h> Moments<'h> {
         wanted.dedup();
         snapshot.pods.clear();
         snapshot.pod_metrics.clear();
-        for (name, own) in &self.history.pods {
-            if !self.exists(own, millis, view.is_later) {
+        for own in &self.history.pods {
+            if !exists(self.history, own, millis, view.is_later) {
                 continue;
             }
-            let pod = self.pod(name, own, base, millis, view.is_later);
-            let usage = usage(name, own, &pod, &wanted, millis, view);
+            let pod = self.pod(own, base, millis, view.is_later);
+            let usage = usage(own, &pod, &wanted, millis, view);
             snapshot.pods.push(Shared::from(pod));
             snapshot.pod_metrics.extend(usage.map(Shared::from));
         }
@@ -251,31 +252,7 @@ impl<'h> Moments<'h> {
         count(self.counts.next(millis)) >= count(self.counts.last(millis))
     }
 
-    /// Whether a pod was there.
-    fn exists(&self, pod: &PodHistory, millis: i64, is_later: bool) -> bool {
-        if pod.created.is_some_and(|second| second * SECOND > millis) {
-            return false;
-        }
-        match (pod.seen.last(millis), pod.seen.next(millis)) {
-            (_, Some(_)) => pod.created.is_some() || is_later || pod.seen.last(millis).is_some(),
-            // The next scrape did not see it any more.
-            (Some((last, _)), None) => match self.history.scrapes.next(last) {
-                Some((next, _)) if next <= millis => false,
-                Some(_) => !is_later,
-                None => true,
-            },
-            (None, None) => false,
-        }
-    }
-
-    fn pod(
-        &self,
-        name: &str,
-        own: &PodHistory,
-        base: &Snapshot,
-        millis: i64,
-        is_later: bool,
-    ) -> Pod {
+    fn pod(&self, own: &PodHistory, base: &Snapshot, millis: i64, is_later: bool) -> Pod {
         let created = own.created.and_then(second);
         let started = match own.started {
             Some(started) => (started * SECOND <= millis).then(|| second(started)).flatten(),
@@ -290,7 +267,7 @@ impl<'h> Moments<'h> {
             (None, None) => false,
         };
         let mut pod = Pod {
-            name: name.into(),
+            name: own.name.clone(),
             namespace: Some(base.hpa.namespace.as_str().into()),
             labels: self.labels.clone(),
             deletion_timestamp: is_deleted.then_some(base.now),
@@ -380,6 +357,40 @@ impl<'h> Moments<'h> {
             }
         }
     }
+}
+
+/// Whether a pod was there.
+fn exists(history: &History, pod: &PodHistory, millis: i64, is_later: bool) -> bool {
+    let since = |second: Option<i64>| second.is_some_and(|second| second * SECOND <= millis);
+    if (pod.created.is_some() && !since(pod.created)) || since(pod.replaced) {
+        return false;
+    }
+    match (pod.seen.last(millis), pod.seen.next(millis)) {
+        (_, Some(_)) => pod.created.is_some() || is_later || pod.seen.last(millis).is_some(),
+        // The next scrape did not see it any more.
+        (Some((last, _)), None) => match history.scrapes.next(last) {
+            Some((next, _)) if next <= millis => false,
+            Some(_) => !is_later,
+            None => true,
+        },
+        (None, None) => false,
+    }
+}
+
+/// Returns the number of pods at each scrape that a workload counts as its replicas.
+fn active(history: &History) -> Samples {
+    let count = |(time, _): &(i64, f64)| {
+        let is_active = |pod: &&PodHistory| {
+            exists(history, pod, *time, false)
+                && pod.deleted.last(*time).is_none()
+                && phase(pod, *time, false) != Phase::Failed
+        };
+        (*time, history.pods.iter().filter(is_active).count() as f64)
+    };
+    let points: Vec<(i64, f64)> = history.scrapes.all().iter().map(count).collect();
+    let mut samples = Samples::default();
+    samples.add(&points);
+    samples
 }
 
 fn second(second: i64) -> Option<Timestamp> {
@@ -540,7 +551,6 @@ fn gauge(samples: &Samples, millis: i64, age: i64, view: View) -> Option<Measure
 
 /// Returns what the resource metrics API said about a pod; nothing unless all of its containers were measured.
 fn usage(
-    name: &str,
     own: &PodHistory,
     pod: &Pod,
     wanted: &[&str],
@@ -568,7 +578,7 @@ fn usage(
     }
     let (end, window) = measured?;
     Some(PodMetrics {
-        name: name.into(),
+        name: own.name.clone(),
         namespace: pod.namespace.clone(),
         labels: pod.labels.clone(),
         timestamp: Timestamp::from_millisecond(end).ok()?,

@@ -64,8 +64,8 @@ impl Samples {
 /// Everything that was scraped.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct History {
-    /// The pods of the target, by name.
-    pub pods: BTreeMap<Box<str>, PodHistory>,
+    /// The pods of the target, by name and creation: a StatefulSet gives a name again.
+    pub pods: Vec<PodHistory>,
     /// The replicas that the target was asked for.
     pub replicas: Samples,
     /// The replicas that it had.
@@ -91,10 +91,14 @@ pub struct History {
 /// What was scraped of a pod.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PodHistory {
+    /// Its name.
+    pub name: Box<str>,
     /// When it was there.
     pub seen: Samples,
     /// When it was created, in seconds since 1970.
     pub created: Option<i64>,
+    /// When the next pod of its name was created, in seconds since 1970.
+    pub replaced: Option<i64>,
     /// When it was started.
     pub started: Option<i64>,
     /// When its deletion timestamp was seen.
@@ -138,19 +142,33 @@ impl History {
         let of = |kind| answers.iter().filter(move |(own, _)| *own == kind);
         let all = |kind| of(kind).flat_map(|(_, answer)| &answer.series);
         let target = &hpa.spec.scale_target_ref;
-        for series in all(Sampled::Pods).filter(|own| name(own) == "kube_pod_owner") {
+        let of_pods = |wanted| all(Sampled::Pods).filter(move |own| name(own) == wanted);
+        // When each pod of a name was created, with the first sample that says so.
+        let mut created: BTreeMap<&str, BTreeMap<i64, i64>> = BTreeMap::new();
+        for series in of_pods("kube_pod_created") {
+            let own = created.entry(label(series, "pod")).or_default();
+            for (time, value) in &series.points {
+                let Some(second) = second(*value) else { continue };
+                own.entry(second).and_modify(|first| *first = *time.min(first)).or_insert(*time);
+            }
+        }
+        let mut pods: BTreeMap<&str, Vec<(i64, PodHistory)>> = BTreeMap::new();
+        for series in of_pods("kube_pod_owner") {
             let (kind, owner) = (label(series, "owner_kind"), label(series, "owner_name"));
             if queries::owns(target, replica_sets, kind, owner) {
-                let pod = history.pods.entry(label(series, "pod").into()).or_default();
-                pod.seen.add(&series.points);
+                let name = label(series, "pod");
+                let own = pods.entry(name).or_insert_with(|| namesakes(name, created.get(name)));
+                share(own, &series.points, |pod, points| pod.seen.add(points));
             }
             history.scrapes.add(&series.points);
         }
         for series in all(Sampled::Pods).chain(all(Sampled::Usage)) {
-            if let Some(pod) = history.pods.get_mut(label(series, "pod")) {
-                pod.add(series);
+            if let Some(own) = pods.get_mut(label(series, "pod")) {
+                share(own, &series.points, |pod, points| pod.add(series, points));
             }
         }
+        let pods = pods.into_values().flatten().map(|(_, pod)| pod);
+        history.pods = pods.filter(|pod| !pod.seen.is_empty()).collect();
         let replicas = queries::replicas(target);
         for series in all(Sampled::Target) {
             match name(series) {
@@ -171,7 +189,7 @@ impl History {
                 history.desired.add(&series.points);
             }
         }
-        let containers = history.pods.values().flat_map(|pod| pod.containers.values());
+        let containers = history.pods.iter().flat_map(|pod| pod.containers.values());
         let mut gaps: Vec<i64> =
             containers.flat_map(|own| [own.cpu.gap(), own.memory.gap()]).flatten().collect();
         gaps.sort_unstable();
@@ -201,12 +219,10 @@ impl History {
 }
 
 impl PodHistory {
-    fn add(&mut self, series: &Series) {
-        let Series { points, .. } = series;
+    fn add(&mut self, series: &Series, points: &[(i64, f64)]) {
         let Some((_, last)) = points.last().copied() else { return };
         let container = || label(series, "container").into();
         match name(series) {
-            "kube_pod_created" => self.created = second(last),
             "kube_pod_start_time" => self.started = second(last),
             "kube_pod_deletion_timestamp" => self.deleted.add(points),
             "kube_pod_status_ready" => self.ready.add(points),
@@ -219,7 +235,7 @@ impl PodHistory {
                 };
                 match self.phases.iter_mut().find(|(own, _)| *own == phase) {
                     Some((_, samples)) => samples.add(points),
-                    None => self.phases.push((phase, Samples(points.clone()))),
+                    None => self.phases.push((phase, Samples(points.to_vec()))),
                 }
             }
             "kube_pod_container_info" => drop(self.containers.entry(container()).or_default()),
@@ -227,11 +243,11 @@ impl PodHistory {
                 let stays = label(series, "restart_policy") == "Always";
                 self.containers.entry(container()).or_default().init = Some(stays);
             }
-            "kube_pod_container_resource_requests" => self.add_request(series),
+            "kube_pod_container_resource_requests" => self.add_request(series, points),
             "kube_pod_init_container_resource_requests" => {
                 let own = self.containers.entry(container()).or_default();
                 own.init.get_or_insert(false);
-                self.add_request(series);
+                self.add_request(series, points);
             }
             CPU => self.containers.entry(container()).or_default().cpu.add(points),
             MEMORY => self.containers.entry(container()).or_default().memory.add(points),
@@ -239,14 +255,48 @@ impl PodHistory {
         }
     }
 
-    fn add_request(&mut self, series: &Series) {
+    fn add_request(&mut self, series: &Series, points: &[(i64, f64)]) {
         let resource = resource_name(label(series, "resource"));
         let container = label(series, "container").into();
         let requests = &mut self.containers.entry(container).or_default().requests;
         match requests.iter_mut().find(|(own, _)| *own == resource) {
-            Some((_, samples)) => samples.add(&series.points),
-            None => requests.push((resource, Samples(series.points.clone()))),
+            Some((_, samples)) => samples.add(points),
+            None => requests.push((resource, Samples(points.to_vec()))),
         }
+    }
+}
+
+/// Returns the pods of a name, each with the time from which on samples of the name are its own. `created` is
+/// when they were created, with the first sample that says so: labels with the uid may have been dropped.
+fn namesakes(name: &str, created: Option<&BTreeMap<i64, i64>>) -> Vec<(i64, PodHistory)> {
+    let created: Vec<(i64, i64)> = created.into_iter().flatten().map(|(a, b)| (*a, *b)).collect();
+    let pod = |created, replaced| PodHistory {
+        name: name.into(),
+        created,
+        replaced,
+        ..PodHistory::default()
+    };
+    if created.is_empty() {
+        return vec![(i64::MIN, pod(None, None))];
+    }
+    let each = created.iter().enumerate().map(|(place, (second, seen))| {
+        let since = if place == 0 { i64::MIN } else { (second * 1000).min(*seen) };
+        (since, pod(Some(*second), created.get(place + 1).map(|(next, _)| *next)))
+    });
+    each.collect()
+}
+
+/// Gives each pod of a name its own points.
+fn share(
+    pods: &mut [(i64, PodHistory)],
+    points: &[(i64, f64)],
+    mut add: impl FnMut(&mut PodHistory, &[(i64, f64)]),
+) {
+    let mut rest = points;
+    for (since, pod) in pods.iter_mut().rev() {
+        let (earlier, own) = rest.split_at(rest.partition_point(|(time, _)| time < since));
+        add(pod, own);
+        rest = earlier;
     }
 }
 

@@ -304,9 +304,10 @@ impl Wanted<'_> {
             );
             ask(Purpose::Unmeasured, "pods without a rate", query);
             if let Some(scrape) = scraped.usage {
+                let alive = fresh(&created, state);
                 // Between its start and its first sample, and since its last one, lies a scrape on average.
                 let query = format!(
-                    "clamp_min((time() - max by (namespace, pod) ({created})) - on (namespace, pod) \
+                    "clamp_min((time() - max by (namespace, pod) ({alive})) - on (namespace, pod) \
                      max by (namespace, pod) (count_over_time({cpu}[{recently}s])) * {scrape}, 0) \
                      and on (namespace, pod) (max by (namespace, pod) ({created}) > time() - \
                      {recently}) and on (namespace, pod) {pods}"

@@ -98,7 +98,7 @@ pub(super) fn brief(basis: &Basis) -> Option<String> {
 
 /// Words what a past pass is based on besides the history.
 pub(super) fn of_past(past: &Past) -> Vec<BasisView> {
-    let Past { source, read, scrape, lacks, .. } = past;
+    let Past { source, read, scrape, lacks, kept, .. } = past;
     let read = format!("as read at {}", SecondsTime(*read));
     let lacks = |part| lacks.contains(&part);
     let mut views = vec![BasisView::new("history", "samples of the pods and the HPA", source)];
@@ -111,6 +111,9 @@ pub(super) fn of_past(past: &Past) -> Vec<BasisView> {
         names => format!("all but {}", names.join(" and ")),
     };
     add("spec", &spec, &read);
+    if !kept.is_empty() {
+        add("targets", &format!("of {}", kept.join(", ")), &read);
+    }
     add("controller", "did not restart in its history", "the history does not say");
     add(
         "passes",
@@ -127,7 +130,7 @@ pub(super) fn of_past(past: &Past) -> Vec<BasisView> {
         &format!("{scraped}; the metrics API's own samples are not recorded"),
     );
     for (part, item, value, source) in [
-        (PastPart::Replicas, "replicas", "the number of pods", "not recorded"),
+        (PastPart::Replicas, "replicas", "the number of active pods", "not recorded"),
         (PastPart::Phases, "phases", "Running", "not recorded"),
         (PastPart::Readiness, "readiness", "ready since they were started", "not recorded"),
         (PastPart::StartTimes, "start times", "when pods were created", "not recorded"),
@@ -150,14 +153,14 @@ pub(super) fn of_past(past: &Past) -> Vec<BasisView> {
 
 /// Words what is to be known of a past pass.
 pub(super) fn notes_of_past(past: &Past) -> Vec<String> {
-    let Past { warnings, changed, lacks, .. } = past;
+    let Past { warnings, changed, lacks, kept, .. } = past;
     let changed = changed.iter().map(|PastField { field, then, now }| {
         format!("{field} of the HPA was {then}, and is {now} since")
     });
     let mut notes: Vec<String> = changed.collect();
-    if !lacks.is_empty() {
-        notes
-            .push("the history lacks parts of this pass: -o wide shows what is assumed".to_owned());
+    if !lacks.is_empty() || !kept.is_empty() {
+        let text = "the history lacks parts of this pass: ASSUMED, with -o wide, has what is used instead";
+        notes.push(text.to_owned());
     }
     notes.extend(warnings.iter().map(super::notes::load::text));
     notes
@@ -299,6 +302,7 @@ fn rate_limits(counted: &Counted) -> (String, String) {
                 Uncounted::StatusLost => "a status that could not be written".to_owned(),
                 Uncounted::EarlierHpa => "events about an earlier HPA of the name".to_owned(),
                 Uncounted::EventsIncomplete => "the events are incomplete".to_owned(),
+                Uncounted::ReplicasNotRecorded => "the replicas were not recorded".to_owned(),
                 Uncounted::OtherChange { message } => {
                     format!("a {SCALED} event of the target shows another change: {message}")
                 }

@@ -28,6 +28,9 @@ pub struct Past {
     /// Fields of the HPA that were different then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<PastField>,
+    /// Metrics whose targets are as they were read, although the history has those of others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<String>,
     /// The replicas before the pass.
     pub replicas: Bounds,
     /// What the metrics asked for, if they asked for anything.

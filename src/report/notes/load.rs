@@ -35,8 +35,8 @@ pub(in crate::report) fn text(note: &LoadNote) -> String {
             "the pods that were ready were not recorded".to_owned()
         }
         LoadNote::Several { label, values } => format!(
-            "Prometheus has this HPA with several values of {label} ({}): the load is mixed from all of \
-             them; --prometheus-match '{label}=\"{}\"' selects one",
+            "Prometheus has this HPA with several values of {label} ({}): their series are mixed; \
+             --prometheus-match '{label}=\"{}\"' selects one",
             listed(values),
             values.first().map_or("", String::as_str)
         ),
@@ -67,8 +67,8 @@ pub(in crate::report) fn text(note: &LoadNote) -> String {
             duration(took.0)
         ),
         LoadNote::Measured { pods, took } => format!(
-            "the containers of new pods started after {} (the median of {pods}), and metrics are assumed \
-             30s later; --metrics-after replaces that",
+            "the containers of new pods started after {} (the median of {pods}); without \
+             --metrics-after, metrics are assumed 30s later",
             duration(took.0)
         ),
         LoadNote::Throttled(share) => format!(

@@ -9,6 +9,7 @@ use http::HeaderName;
 use jiff::Timestamp;
 
 use super::connect::environment::Environment;
+use super::connect::kubeconfig::words;
 use super::connect::{Elsewhere, prepare_elsewhere};
 use super::fetch::discovery::segment;
 use super::fetch::right::denied;
@@ -79,10 +80,16 @@ impl Prometheus {
         env: &Environment,
         less: &'static str,
     ) -> Result<Self, Error> {
+        if let Some(path) = authority {
+            std::fs::read(path).map_err(|e| {
+                let why = words(&e);
+                Error::usage(format!("--prometheus-ca: failed to read {path}: {why}"))
+            })?;
+        }
         let other = Elsewhere { url, headers, authority };
         let prepared = prepare_elsewhere(other, flags, env).map_err(|e| {
             let hint = e.hint.filter(|hint| !hint.contains("kubeconfig"));
-            let hint = hint.or(authority.map(|_| "see --prometheus-ca".to_owned()));
+            let hint = hint.or(authority.map(|path| format!("see --prometheus-ca {path}")));
             Error { message: format!("--prometheus: {}", e.message), hint, ..e }
         })?;
         let session = Session::new(prepared);
@@ -352,5 +359,19 @@ pub fn connect(
             "--prometheus {namespace}/{service}: with -f there is no cluster to reach a service of"
         ))
         .hint("give its address: --prometheus URL")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Progress;
+
+    #[test]
+    fn progress_never_counts_past_its_end() {
+        let progress = Progress::default();
+        progress.expect(5);
+        progress.done.set(5);
+        progress.expect(1);
+        assert_eq!(progress.requests(), (5, 6));
     }
 }

@@ -139,8 +139,8 @@ async fn ask(
     let metrics = metrics(snapshot, also);
     let stated = stated(&typed.queries, input, &metrics)?;
     let matching = typed.matching()?;
-    if let [spec] = &metrics[..]
-        && let Some(e) = unasked(spec, &stated)
+    let unasked = metrics.iter().enumerate().map(|(place, spec)| unasked(place, spec, &stated));
+    if let Some(e) = unasked.collect::<Option<Vec<Error>>>().and_then(|all| all.into_iter().next())
     {
         return Err(e);
     }
@@ -181,7 +181,7 @@ async fn ask(
         true => LoadNote::Sampled { step, window, scrape: scraped.usage },
         false => LoadNote::SampledAsIs { step },
     };
-    let several = first_answers.get(2).and_then(several);
+    let several = first_answers.get(2).and_then(|copies| several(copies.series.iter()));
     let warned = warnings(first_answers.iter());
     let warned = warned.into_iter().filter(|note| !load.notes.contains(note));
     let notes: Vec<LoadNote> = [sampled].into_iter().chain(several).chain(warned).collect();
@@ -206,10 +206,10 @@ fn names(answer: &Answer) -> Vec<String> {
     names
 }
 
-/// The error if the only metric of an HPA has no query, which needs no request.
-fn unasked(spec: &MetricSpec, stated: &[(Purpose, String)]) -> Option<Error> {
+/// The error if a metric has no query; if none has one, no request is needed to say so.
+fn unasked(place: usize, spec: &MetricSpec, stated: &[(Purpose, String)]) -> Option<Error> {
     let has_default = spec.is_resource() && ["cpu", "memory"].contains(&spec.name());
-    let is_stated = stated.iter().any(|(purpose, _)| *purpose == Purpose::Metric(0));
+    let is_stated = stated.iter().any(|(purpose, _)| *purpose == Purpose::Metric(place));
     (!has_default && !is_stated).then(|| {
         let name = title(spec);
         Error::usage(format!("neither cAdvisor nor kube-state-metrics has {name}"))

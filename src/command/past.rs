@@ -14,8 +14,8 @@ use crate::error::Error;
 use crate::past::{Origin, rewind, span};
 use crate::prometheus::grid::Grid;
 use crate::prometheus::history::{History, Samples, ValueHistory};
-use crate::prometheus::load::{Answered, warnings};
-use crate::prometheus::queries::{Purpose, Question, Wanted, title};
+use crate::prometheus::load::{Answered, several, warnings};
+use crate::prometheus::queries::{MAX_REPLICAS, Purpose, Question, Sampled, Wanted, title};
 use crate::snapshot::hpa::{MetricSource, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::LoadQuery;
@@ -54,15 +54,15 @@ async fn ask(
     let hpa = &input.snapshot.hpa;
     let stated = stated(&typed.queries, input, &hpa.spec.metrics)?;
     let matching = typed.matching()?;
-    for (purpose, text) in &stated {
+    // What was typed comes first.
+    for ((purpose, _), text) in stated.iter().zip(&typed.queries) {
         let metric = match purpose {
             Purpose::Metric(place) => Some(&hpa.spec.metrics[*place]),
             _ => None,
         };
         if metric.is_none_or(MetricSpec::is_resource) {
-            let name = metric.map_or_else(String::new, |metric| format!("{}: ", metric.label()));
             return Err(Error::usage(format!(
-                "--query {name}{text}: --at reads the record and the usage of each pod itself"
+                "--query {text}: --at reads the record and the usage of each pod itself"
             ))
             .hint("--query is for metrics of Pods, Object and External"));
         }
@@ -104,7 +104,11 @@ async fn ask(
     origin.queries = all.collect();
     let all = answers.iter().map(|(_, answer)| answer);
     let all = all.chain(metrics.iter().map(|own| &own.answer)).chain([&owned]);
-    origin.warnings = warnings(all);
+    let of_hpa = answers.iter().filter(|(kind, _)| *kind == Sampled::Hpa);
+    let copies = of_hpa
+        .flat_map(|(_, answer)| &answer.series)
+        .filter(|series| series.labels.get("__name__").is_some_and(|name| name == MAX_REPLICAS));
+    origin.warnings = several(copies).into_iter().chain(warnings(all)).collect();
     history.metrics = values(input, &metrics)?;
     Ok((history, origin))
 }

@@ -76,7 +76,13 @@ pub(super) fn remember(
     Remembered {
         likely: Memory { recommendations: likely.collect(), scale_up_events, scale_down_events },
         knowledge: Knowledge::Inferred,
-        possible: Some(Possible { highest, lowest, changes: is_counted.then_some(changes), down, up }),
+        possible: Some(Possible {
+            highest,
+            lowest,
+            changes: is_counted.then_some(changes),
+            down,
+            up,
+        }),
         grounds,
     }
 }

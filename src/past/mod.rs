@@ -134,11 +134,7 @@ const SECOND: i64 = 1000;
 
 /// Gives a spec the limits and targets that it had. Returns what they are now, and the metrics whose targets the
 /// history does not tell, although it has targets.
-fn restore(
-    spec: &mut HpaSpec,
-    history: &History,
-    at: Timestamp,
-) -> (Vec<PastField>, Vec<String>) {
+fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastField>, Vec<String>) {
     let (mut changed, mut kept) = (Vec::new(), Vec::new());
     let mut change = |field: &str, then: String, now: String| {
         if then != now {

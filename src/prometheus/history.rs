@@ -312,3 +312,44 @@ fn label<'s>(series: &'s Series, name: &str) -> &'s str {
 fn name(series: &Series) -> &str {
     label(series, "__name__")
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_pod_of_a_name_has_its_own_samples() {
+        let series = |name: &str, more: &[(&str, &str)], points: &[(i64, f64)]| Series {
+            labels: [("__name__", name), ("pod", "db-0")]
+                .iter()
+                .chain(more)
+                .map(|(label, value)| ((*label).to_owned(), (*value).to_owned()))
+                .collect(),
+            points: points.to_vec(),
+        };
+        let owner = [("owner_kind", "StatefulSet"), ("owner_name", "db")];
+        let seen = [(15_000, 1.0), (30_000, 1.0), (45_000, 1.0)];
+        let created = [(15_000, 5.0), (30_000, 5.0), (45_000, 40.0)];
+        // The uid may have been dropped, and usage never has one.
+        let pods = vec![
+            series("kube_pod_owner", &owner, &seen),
+            series("kube_pod_created", &[], &created),
+            series("kube_pod_start_time", &[], &created),
+        ];
+        let used = [(20_000, 8.0), (35_000, 9.0), (46_000, 1.0)];
+        let usage = vec![series(CPU, &[("container", "app")], &used)];
+        let target = json!({"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db"});
+        let hpa = Hpa::of(&json!({"maxReplicas": 9, "scaleTargetRef": target}), json!({}));
+        let answer = |series| Answer { series, ..Answer::default() };
+        let answers = [(Sampled::Pods, answer(pods)), (Sampled::Usage, answer(usage))];
+        let history = History::read(&hpa, &[], &answers);
+        let [first, second] = &history.pods[..] else { panic!("{:?}", history.pods) };
+        assert_eq!((first.created, first.started, first.replaced), (Some(5), Some(5), Some(40)));
+        assert_eq!((second.created, second.started, second.replaced), (Some(40), Some(40), None));
+        assert_eq!((first.seen.all(), second.seen.all()), (&seen[..2], &seen[2..]));
+        let app = |pod: &PodHistory| pod.containers["app"].cpu.clone();
+        assert_eq!((app(first).all(), app(second).all()), (&used[..2], &used[2..]));
+    }
+}

@@ -232,7 +232,7 @@ pub fn warnings<'a>(answers: impl Iterator<Item = &'a Answer>) -> Vec<LoadNote> 
 
 /// Returns the note on an HPA that is there more than once, as in a store for several clusters. What tells
 /// two servers that scrape the same does not count.
-pub fn several(copies: &Answer) -> Option<LoadNote> {
+pub fn several<'a>(copies: impl Iterator<Item = &'a Series>) -> Option<LoadNote> {
     const OF_SCRAPES: [&str; 17] = [
         "__name__",
         "container",
@@ -253,7 +253,7 @@ pub fn several(copies: &Answer) -> Option<LoadNote> {
         "__replica__",
     ];
     let mut labels: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for series in &copies.series {
+    for series in copies {
         for (label, value) in &series.labels {
             let values = labels.entry(label).or_default();
             if !values.contains(&&**value) {
@@ -663,10 +663,13 @@ mod tests {
             warnings: (0..5).map(|n| format!("store {n}")).collect(),
         };
         let same = answer(&[&[("instance", "a"), ("replica", "1")], &[("instance", "b")]]);
-        assert_eq!(several(&same), None);
+        assert_eq!(several(same.series.iter()), None);
         let two = answer(&[&[("cluster", "eu"), ("pod", "a")], &[("cluster", "us"), ("pod", "b")]]);
         let values = vec!["eu".to_owned(), "us".to_owned()];
-        assert_eq!(several(&two), Some(LoadNote::Several { label: "cluster".to_owned(), values }));
+        assert_eq!(
+            several(two.series.iter()),
+            Some(LoadNote::Several { label: "cluster".to_owned(), values })
+        );
         let notes = warnings([&two, &same].into_iter());
         assert_eq!(notes.len(), 4);
         assert_eq!(notes[3], LoadNote::MoreWarnings(2));

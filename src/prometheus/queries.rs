@@ -36,11 +36,14 @@ const POD_SERIES: [&str; 11] = [
     "kube_pod_init_container_resource_requests",
 ];
 
+/// The limit of an HPA, of which each HPA has one series.
+pub const MAX_REPLICAS: &str = "kube_horizontalpodautoscaler_spec_max_replicas";
+
 /// What it has of an HPA.
 const HPA_SERIES: [&str; 5] = [
     "kube_horizontalpodautoscaler_created",
     "kube_horizontalpodautoscaler_spec_min_replicas",
-    "kube_horizontalpodautoscaler_spec_max_replicas",
+    MAX_REPLICAS,
     "kube_horizontalpodautoscaler_spec_target_metric",
     "kube_horizontalpodautoscaler_status_desired_replicas",
 ];
@@ -152,7 +155,7 @@ impl Wanted<'_> {
     /// The most scrapes in ten minutes of a span, of the containers and of the HPA.
     pub fn scrapes(&self, seconds: i64) -> [String; 2] {
         let cpu = self.containers(CPU, None);
-        let hpa = self.of_hpa("kube_horizontalpodautoscaler_spec_max_replicas");
+        let hpa = self.of_hpa(MAX_REPLICAS);
         [cpu, hpa].map(|series| {
             format!("max_over_time(max(count_over_time({series}[10m]))[{seconds}s:10m])")
         })
@@ -160,7 +163,7 @@ impl Wanted<'_> {
 
     /// The series of the HPA in a span, of which there should be one.
     pub fn copies(&self, seconds: i64) -> String {
-        let hpa = self.of_hpa("kube_horizontalpodautoscaler_spec_max_replicas");
+        let hpa = self.of_hpa(MAX_REPLICAS);
         format!("last_over_time({hpa}[{seconds}s])")
     }
 
@@ -699,6 +702,17 @@ mod tests {
         );
         let replicas = query(&all, Purpose::Replicas).unwrap();
         assert!(replicas.contains("kube_horizontalpodautoscaler_status_desired_replicas{"));
+    }
+
+    #[test]
+    fn deleted_pods_do_not_take_longer_to_start() {
+        let all = asked(&hpa("apps/v1", "Deployment", "web"), &[]);
+        let measured = query(&all, Purpose::Measured).unwrap();
+        let created = "kube_pod_created{namespace=\"default\",pod=~\"web-.*\"}";
+        let alive = format!(
+            "time() - max by (namespace, pod) (({created} and present_over_time({created}["
+        );
+        assert!(measured.contains(&alive), "{measured}");
     }
 
     #[test]

@@ -6,12 +6,15 @@ use serde::Serialize;
 use super::notes::manager;
 use super::words::{self, duration};
 use crate::apimachinery::json::SecondsTime;
+use crate::apimachinery::names::shell_word;
 use crate::memory::ground::{Counted, Ground, Running, StatusSilent, Uncounted};
 use crate::memory::sighting::Sighting;
 use crate::numbers::age;
+use crate::prometheus::queries::title;
 use crate::snapshot::basis::{Basis, ClockSource, SettingSource};
 use crate::snapshot::control_plane::{MANAGER_LABEL, ManagerFact, Unshown};
 use crate::snapshot::evidence::{LEASE_NAMESPACE, SCALED};
+use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::memory::ScaleEvent;
 use crate::snapshot::past::{Past, PastField, PastPart};
 use crate::snapshot::right::Cause;
@@ -152,16 +155,22 @@ pub(super) fn of_past(past: &Past) -> Vec<BasisView> {
 }
 
 /// Words what is to be known of a past pass.
-pub(super) fn notes_of_past(past: &Past) -> Vec<String> {
-    let Past { warnings, changed, lacks, kept, .. } = past;
+pub(super) fn notes_of_past(past: &Past, spec: &HpaSpec) -> Vec<String> {
+    let Past { warnings, changed, lacks, kept, queries, .. } = past;
     let changed = changed.iter().map(|PastField { field, then, now }| {
         format!("{field} of the HPA was {then}, and is {now} since")
     });
     let mut notes: Vec<String> = changed.collect();
     if !lacks.is_empty() || !kept.is_empty() {
-        let text = "the history lacks parts of this pass: ASSUMED, with -o wide, has what is used instead";
+        let text =
+            "the history lacks parts of this pass: ASSUMED, with -o wide, has what is used instead";
         notes.push(text.to_owned());
     }
+    let metrics = spec.metrics.iter().filter(|metric| !metric.is_resource()).map(title);
+    notes.extend(metrics.filter(|name| queries.iter().all(|own| own.of != *name)).map(|name| {
+        let query = shell_word(&format!("{name}=PROMQL"));
+        format!("no query was stated for {name}: --query {query} gives its values")
+    }));
     notes.extend(warnings.iter().map(super::notes::load::text));
     notes
 }

@@ -176,7 +176,7 @@ impl<'a> Explanation<'a> {
                 basis.iter().map(BasisView::from).chain(of_past).chain(grounds).collect()
             },
             notes: {
-                let of_past = past.iter().flat_map(basis::notes_of_past);
+                let of_past = past.iter().flat_map(|past| basis::notes_of_past(past, &hpa.spec));
                 let others = notes.iter().chain(newer).map(|note| notes::text(note, hpa));
                 of_past.chain(others).collect()
             },

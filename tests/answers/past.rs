@@ -55,7 +55,9 @@ fn history() -> History {
         ..PodHistory::default()
     };
     History {
-        pods: [("web-1-a".into(), pod.clone()), ("web-1-b".into(), pod)].into(),
+        pods: ["web-1-a", "web-1-b"]
+            .map(|name| PodHistory { name: name.into(), ..pod.clone() })
+            .to_vec(),
         replicas: samples(|_| 2.0),
         status_replicas: samples(|_| 2.0),
         min: samples(|_| 1.0),
@@ -105,7 +107,7 @@ fn usage_that_was_not_recorded_is_unknown_and_not_missing_in_the_cluster() {
     assert_eq!(page.verdict, "SCALE UP 2 -> 4");
 
     // What is known of the other metric stays: it asks for as many.
-    for pod in history.pods.values_mut() {
+    for pod in history.pods.iter_mut() {
         pod.containers.values_mut().for_each(|own| own.cpu = Samples::default());
     }
     let ((_, json), lacks) = of(&history);
@@ -173,7 +175,7 @@ fn what_was_recorded_next_is_compared_with_the_answer() {
         json!({"replicas": replicas, "time": time.to_string(), "inRange": in_range})
     };
     // The load has just grown.
-    for pod in history.pods.values_mut() {
+    for pod in history.pods.iter_mut() {
         let cpu =
             samples(|second| 0.06 * (second + 720) as f64 + 0.02 * (second + 15).max(0) as f64);
         pod.containers.values_mut().for_each(|own| own.cpu = cpu.clone());
@@ -195,4 +197,136 @@ fn the_report_has_every_note() {
     let [Part::Text(texts)] = &notes.body[..] else { panic!("{notes:?}") };
     assert_eq!(json!(texts), json["notes"]);
     assert!(texts[0].starts_with("maxReplicas of the HPA was 3, and is 100 since"), "{texts:?}");
+}
+
+#[test]
+fn without_recorded_replicas_the_rescales_are_unknown_and_the_pods_count() {
+    let behavior = json!({"scaleUp": {"policies": [
+        {"type": "Pods", "value": 1, "periodSeconds": 60}]}});
+    let mut input = input(&[cpu()]);
+    let spec = json!({"behavior": behavior, "metrics": [cpu()], "maxReplicas": 100});
+    let hpa = build::hpa(&spec);
+    let state = build::state(&json!({"memory": "unknown"}));
+    input.snapshot.hpa =
+        common::read(&build::list([hpa, build::scale(2), state])).unwrap().snapshot.hpa;
+    let of = |history: &History| {
+        let pass = rewind(input.clone(), history, at(), Origin::default()).map(Pass::run).unwrap();
+        let (_, json) = explained(&pass);
+        let assumed = |item: &str| {
+            let mut basis = json["basis"].as_array().unwrap().iter();
+            basis.find(|own| own["item"] == item).map(|own| own["value"].clone())
+        };
+        (json["range"].clone(), assumed("scale events"), assumed("replicas"))
+    };
+    let mut history = history();
+    let known = (json!({"min": 3, "max": 3}), Some(json!("no rescale to count")), None);
+    assert_eq!(of(&history), known);
+    (history.replicas, history.desired) = Default::default();
+    let open = (
+        // Pods may have been added in the last minute, or removed.
+        json!({"min": 2, "max": 4}),
+        Some(json!("rate limits may count any rescale")),
+        Some(json!("the number of active pods")),
+    );
+    assert_eq!(of(&history), open);
+    // A pod that is being deleted, or has failed, is none of them.
+    for (deleted, phase) in
+        [(samples(|_| 1.0), Phase::Running), (Samples::default(), Phase::Failed)]
+    {
+        let last = PodHistory {
+            name: "web-1-c".into(),
+            deleted,
+            phases: vec![(phase, samples(|_| 1.0))],
+            ..history.pods[0].clone()
+        };
+        let mut more = history.clone();
+        more.pods.push(last);
+        let past = past(&[cpu()], &more).unwrap().input.evidence.past.unwrap();
+        assert_eq!((past.replicas.at_least, past.replicas.at_most), (2, 2));
+    }
+}
+
+#[test]
+fn targets_that_the_history_does_not_tell_apart_are_as_they_were_read() {
+    let external = |queue: &str, average: &str| {
+        json!({"type": "External", "external": {
+            "metric": {"name": "depth", "selector": {"matchLabels": {"queue": queue}}},
+            "target": {"type": "AverageValue", "averageValue": average}}})
+    };
+    let of_container = json!({"type": "ContainerResource", "containerResource": {
+        "name": "cpu", "container": "app", "target": build::utilization(50)}});
+    let mut history = history();
+    for (name, kind, value) in [("cpu", "utilization", 90.0), ("depth", "average", 10.0)] {
+        history.targets.insert((name.to_owned(), kind.to_owned()), samples(move |_| value));
+    }
+    let of = |metrics: &[Value]| {
+        let past = past(metrics, &history).unwrap().input.evidence.past.unwrap();
+        let changed = past.changed.into_iter().map(|own| own.field);
+        (changed.filter(|own| own.starts_with("target")).collect::<Vec<_>>(), past.kept)
+    };
+    let none = Vec::<String>::new;
+    assert_eq!(of(&[cpu()]), (vec!["target of cpu".to_owned()], none()));
+    let both = vec!["cpu in app".to_owned(), "cpu".to_owned()];
+    assert_eq!(of(&[of_container.clone(), cpu()]), (none(), both));
+    assert_eq!(of(&[of_container]), (none(), vec!["cpu in app".to_owned()]));
+    let (changed, kept) = of(&[external("a", "10"), external("b", "1000")]);
+    assert_eq!((changed, kept.len()), (none(), 2));
+    // Nothing is recorded of it.
+    assert_eq!(of(&[memory()]), (none(), vec!["memory".to_owned()]));
+
+    let (_, json) = explained(&past(&[memory()], &history).unwrap());
+    let basis = json["basis"].as_array().unwrap();
+    let item = basis.iter().find(|own| own["item"] == "targets").unwrap();
+    assert_eq!(item["value"], "of memory");
+    assert!(item["source"].as_str().unwrap().starts_with("as read at "), "{item}");
+}
+
+#[test]
+fn a_pod_of_a_name_that_was_there_before_is_another_pod() {
+    let created = at().as_second() - 300;
+    let mut history = history();
+    let before: Vec<PodHistory> = history.pods.clone();
+    for own in &before {
+        let part = |samples: &Samples, is_own: &dyn Fn(i64) -> bool| {
+            let points: Vec<_> =
+                samples.all().iter().copied().filter(|(time, _)| is_own(*time)).collect();
+            let mut part = Samples::default();
+            part.add(&points);
+            part
+        };
+        let later = PodHistory {
+            created: Some(created),
+            started: Some(created),
+            seen: part(&own.seen, &|time| time >= created * 1000),
+            ..own.clone()
+        };
+        history.pods.push(later);
+        let first = history.pods.iter_mut().find(|it| it.name == own.name).unwrap();
+        first.seen = part(&own.seen, &|time| time < created * 1000);
+        first.replaced = Some(created);
+    }
+    let pass = past(&[cpu()], &history).unwrap();
+    let names: Vec<_> = pass.input.snapshot.pods.iter().map(|pod| pod.name.clone()).collect();
+    assert_eq!(names, ["web-1-a".into(), "web-1-b".into()]);
+    assert_eq!(pass.input.snapshot.pods[0].created.unwrap().as_second(), created);
+    let then = Timestamp::from_second(created - 60).unwrap();
+    let pass = rewind(input(&[cpu()]), &history, then, Origin::default()).map(Pass::run).unwrap();
+    assert_eq!(pass.input.snapshot.pods.len(), 2);
+}
+
+#[test]
+fn a_past_report_has_no_advice_to_wait_and_no_commands_for_the_hpa_of_today() {
+    let mut history = history();
+    history.max = samples(|_| 3.0);
+    let queue = json!({"type": "External", "external": {
+        "metric": {"name": "depth"}, "target": {"type": "AverageValue", "averageValue": "10"}}});
+    let (_, json) = explained(&past(&[cpu(), queue], &history).unwrap());
+    let findings = json["findings"].as_array().unwrap();
+    assert!(!findings.is_empty());
+    for finding in findings {
+        assert_eq!(finding["commands"], json!([]), "{finding}");
+        assert!(!finding["advice"].as_str().unwrap().starts_with("Wait"), "{finding}");
+    }
+    let note = json!("no query was stated for depth: --query depth=PROMQL gives its values");
+    assert!(json["notes"].as_array().unwrap().contains(&note), "{}", json["notes"]);
 }

@@ -257,7 +257,7 @@ fn the_query_of_a_keda_trigger_is_used_and_its_server_is_not_asked() {
 
 #[test]
 fn what_the_server_warns_of_and_what_the_history_lacks_is_said() {
-    /// An answer without the times at which pods were started, and with warnings.
+    /// An answer without the times at which pods were started, with warnings and another cluster.
     fn partial(request: &Request) -> Answer {
         let mut answer = as_recorded(request);
         let Ok(mut body) = serde_json::from_slice::<Value>(&answer.body) else { return answer };
@@ -265,6 +265,14 @@ fn what_the_server_warns_of_and_what_the_history_lacks_is_said() {
         body["isPartial"] = json!(true);
         if let Some(series) = body["data"]["result"].as_array_mut() {
             series.retain(|own| own["metric"]["__name__"] != "kube_pod_start_time");
+            let max = "kube_horizontalpodautoscaler_spec_max_replicas";
+            let copy = series.iter_mut().find(|own| own["metric"]["__name__"] == max).map(|own| {
+                own["metric"]["cluster"] = json!("eu");
+                let mut copy = own.clone();
+                copy["metric"]["cluster"] = json!("us");
+                copy
+            });
+            series.extend(copy);
         }
         answer.body = body.to_string().into_bytes();
         answer
@@ -282,6 +290,8 @@ fn what_the_server_warns_of_and_what_the_history_lacks_is_said() {
     assert!(notes.contains("Prometheus warns: 1 of 3 stores did not answer"), "{notes}");
     assert!(notes.contains("the answer is partial"), "{notes}");
     assert!(notes.contains("the history lacks parts of this pass"), "{notes}");
+    assert!(notes.contains("several values of cluster (eu, us)"), "{notes}");
+    assert!(notes.contains(r#"--prometheus-match 'cluster="eu"'"#), "{notes}");
     let basis = answer["basis"].as_array().expect("a list");
     assert!(basis.iter().any(|own| own["item"] == "start times"), "{basis:#?}");
 }

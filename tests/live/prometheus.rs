@@ -376,7 +376,11 @@ fn servers_that_cannot_be_reached_or_trusted() {
             &["--prometheus-header", "Authorization=secret-password"],
             "not of the form NAME=@FILE",
         ),
-        ("http://prom.example.com", &["--prometheus-ca", "/nowhere.pem"], ""),
+        (
+            "http://prom.example.com",
+            &["--prometheus-ca", "/nowhere.pem"],
+            "error: --prometheus-ca: failed to read /nowhere.pem: ",
+        ),
         ("monitoring/prometheus:9090", &[], "with -f there is no cluster"),
         ("monitoring/prometheus:9090", &["--prometheus-header", &header], "only for an address"),
         ("http://127.0.0.1:1", &["--query", "rps=sum(x)"], "the HPA has no metric rps"),

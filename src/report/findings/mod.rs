@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::words::{count, future, list};
+use super::words::{count, future, list, sentence};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names::shell_word;
 use crate::engine::decision::MetricStep;
@@ -120,7 +120,12 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
             Facts::DirectionDisabled(facts) => facts,
             Facts::SwitchedOff(facts) => facts,
         };
-        let text = words.text(&about);
+        let mut text = words.text(&about);
+        if pass.input.evidence.past.is_some() {
+            // They would act on the HPA of today.
+            text.commands.clear();
+            text.advice = of_past(&text.advice);
+        }
         let Finding { facts, severity, .. } = finding;
         let all = || pass.decision.metrics().map(|step| step.index);
         let metrics = match facts {
@@ -131,6 +136,15 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
         FindingView { code: facts.code(), severity: *severity, metrics, text }
     };
     findings.iter().map(view).collect()
+}
+
+/// Returns what of an advice holds for a past pass, which no one waits for.
+fn of_past(advice: &str) -> String {
+    match (advice.starts_with("Wait"), advice.split_once(", or ")) {
+        (true, Some((_, other))) => sentence(other),
+        (true, None) => String::new(),
+        (false, _) => advice.to_owned(),
+    }
 }
 
 impl<'a> About<'a> {

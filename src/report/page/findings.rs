@@ -15,7 +15,7 @@ fn remark(finding: &FindingView, full: bool) -> Remark {
     if full {
         sentences.extend(text.evidence.iter().cloned());
     }
-    sentences.push(text.advice.clone());
+    sentences.extend(Some(text.advice.clone()).filter(|advice| !advice.is_empty()));
     Remark {
         severity: finding.severity,
         code: finding.code.as_str(),

@@ -116,7 +116,11 @@ impl Words<'_> {
                 "the history is unknown; the current {replicas} are assumed to count for {window}"
             ),
             Origin::Inferred => {
-                format!("{replicas} was recommended in the last {window}, as inferred from the API")
+                let is_past = self.explanation.pass.input.evidence.past.is_some();
+                let from = if is_past { "samples" } else { "API" };
+                format!(
+                    "{replicas} was recommended in the last {window}, as inferred from the {from}"
+                )
             }
             Origin::Known => format!(
                 "{replicas} was recommended {} ago and counts for {window}",

@@ -287,6 +287,9 @@ fn unknown(text: &str, known: impl Iterator<Item = &'static str> + Clone) -> Err
         None => known.filter(begins).collect(),
     };
     match &meant[..] {
+        [] if ["error", "warning", "info"].contains(&text) => error.hint(
+            "findings are named by their codes here, not by severity: docs/findings.md lists them",
+        ),
         [] => error.hint("docs/findings.md lists the codes"),
         meant => error.hint(format!("did you mean {}?", meant.join(" or "))),
     }

@@ -3,6 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::requests::limits_keep_below;
 use super::{Case, Code, Facts, Finding, Next, Severity};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{
@@ -343,7 +344,9 @@ fn raised_target(case: &Case<'_>, metric: &MetricStep, current: i32) -> Option<R
     let higher = std::iter::successors(next(&value), next);
     let higher: Vec<i64> = higher.take_while(|target| *target <= most).collect();
     let lowest = higher.partition_point(|target| with(*target).is_none());
+    // A target that the limits of the pods keep out of reach would end scaling up.
     with(*higher.get(lowest)?)
+        .filter(|raised| limits_keep_below(case, metric, &raised.target) != Some(true))
 }
 
 /// How stabilization changes the proposal, if a recommendation does.
@@ -409,7 +412,8 @@ pub(super) fn held_by_window(case: &Case<'_>) -> Option<Finding> {
         next: case.next(),
     };
     let without = case.without_history();
-    if without.replicas == case.answer().replicas && limit(case).is_some_and(|it| it.is_bound()) {
+    let is_held_anyway = |it: Limited| it.is_bound() || it.is_disabled();
+    if without.replicas == case.answer().replicas && limit(case).is_some_and(is_held_anyway) {
         return None;
     }
     // If a limit would hold them as well, the end of the window changes nothing.
@@ -431,6 +435,10 @@ struct Limited {
 impl Limited {
     fn is_bound(&self) -> bool {
         matches!(self.reason, "TooManyReplicas" | "TooFewReplicas")
+    }
+
+    fn is_disabled(&self) -> bool {
+        self.rate.as_ref().is_some_and(|it| it.select_policy.as_deref() == Some("Disabled"))
     }
 }
 

@@ -43,6 +43,8 @@ pub struct UncountedPods {
     /// They count anyway, because they were ready before, and the result would differ if they did
     /// not.
     pub count: bool,
+    /// They use so little that the result would be the same if they counted; without them it would differ.
+    pub idle: bool,
     /// The finding that is about exactly the same pods.
     pub named_by: Option<Code>,
 }
@@ -224,7 +226,14 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
         .collect();
     let counted = case.if_ready(|pod| names.contains(&*pod.name));
     let keeps_from_answer = case.metrics().filter(is_open).any(keeps_from_answer);
-    if counted == answer && !keeps_from_answer {
+    let is_measured = |it: &Uncounted| it.row.group == Group::Unready && it.row.value.is_some();
+    let changes_nothing = counted == answer && !keeps_from_answer;
+    let idle = changes_nothing && pods.iter().all(is_measured);
+    let other = match idle {
+        true => case.without_pods(|pod| names.contains(&*pod.name)),
+        false => counted,
+    };
+    if changes_nothing && other == answer {
         return None;
     }
     // Pods that have only just started, and those with another finding.
@@ -245,15 +254,15 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
         stuck_in(&it.facts).is_some_and(|names| names == all.collect())
     };
     let named_by = found.iter().find(is_same).map(Finding::code);
-    let facts = UncountedPods { pods, of, count: false, named_by };
-    Some(match counted.proposal {
+    let facts = UncountedPods { pods, of, count: false, idle, named_by };
+    Some(match other.proposal {
         None if keeps_from_answer => Finding::explaining(Severity::Error, facts),
         None => return None,
         // As long as there is an answer, this is an ordinary rule at work.
         Some(_) if is_ordinary && answer.proposal.is_some() => {
-            Finding::explaining(Severity::Info, facts).without(counted)
+            Finding::explaining(Severity::Info, facts).without(other)
         }
-        Some(_) => case.weigh(facts, counted, Severity::Info),
+        Some(_) => case.weigh(facts, other, Severity::Info),
     })
 }
 
@@ -283,7 +292,7 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
     }
     let pods = rows.into_iter().map(|&row| Uncounted { metric, row }).collect();
     let of = case.pods().filter(|pod| is_alive(pod)).count();
-    let facts = UncountedPods { pods, of, count: true, named_by: None };
+    let facts = UncountedPods { pods, of, count: true, idle: false, named_by: None };
     Some(Finding { without: Some(unready), ..Finding::explaining(Severity::Info, facts) })
 }
 

@@ -15,7 +15,7 @@ use crate::engine::decision::{Block, Decision, Group, MetricResult, MetricStep, 
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::MetricValueStatus;
+use crate::snapshot::hpa::{MetricTarget, MetricValueStatus};
 use crate::snapshot::metric::ContainerUsage;
 use crate::snapshot::pod::{Container, Pod, Requests};
 use crate::snapshot::surroundings::VerticalPodAutoscaler;
@@ -768,14 +768,7 @@ fn unreachable_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
     if exceeds(proposal.ratio) || each_can_exceed(case, step)? {
         return None;
     }
-    let full = full_usage(case, step)?;
-    let decision = case.decide(|snapshot| {
-        for metrics in &mut snapshot.pod_metrics {
-            if let Some(full) = full.get(&*metrics.name) {
-                metrics.containers.clone_from(full);
-            }
-        }
-    });
+    let decision = at_limits(case, step, |_| {})?;
     let full = decision.metric(step.index)?.proposal()?;
     if exceeds(full.ratio) {
         return None;
@@ -848,6 +841,40 @@ fn each_can_exceed(case: &Case<'_>, step: &MetricStep) -> Option<bool> {
         }
     }
     Some(true)
+}
+
+/// Returns the pass on a changed snapshot in which the containers of the counted pods use everything that
+/// their limits allow; `None` if one has no limit.
+fn at_limits(
+    case: &Case<'_>,
+    step: &MetricStep,
+    change: impl FnOnce(&mut Snapshot),
+) -> Option<Decision> {
+    let full = full_usage(case, step)?;
+    Some(case.decide(|snapshot| {
+        for metrics in &mut snapshot.pod_metrics {
+            if let Some(full) = full.get(&*metrics.name) {
+                metrics.containers.clone_from(full);
+            }
+        }
+        change(snapshot);
+    }))
+}
+
+/// Whether the limits of the counted pods keep a metric from exceeding another target; `None` if that is not
+/// known.
+pub(super) fn limits_keep_below(
+    case: &Case<'_>,
+    step: &MetricStep,
+    target: &MetricTarget,
+) -> Option<bool> {
+    let decision = at_limits(case, step, |snapshot| {
+        if let Some(own) = snapshot.hpa.spec.metrics[step.index].target_mut() {
+            own.clone_from(target);
+        }
+    })?;
+    let ratio = decision.metric(step.index)?.proposal()?.ratio;
+    Some(ratio <= 1.0 || case.rules().is_within(&step.tolerance, ratio))
 }
 
 /// Returns what the counted pods use if each container uses everything that its limit allows, by pod; `None`

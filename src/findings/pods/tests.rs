@@ -135,6 +135,11 @@ fn uncounted_pods() {
     let young = with_pods(&four, &["web-3"], &unready_since("2026-11-21T05:59:00Z"));
     let starts = (Group::Unready, Clause::InitializingNotReady);
     assert_eq!(uncounted(&young), Some((Severity::Info, vec![starts], answer(7, 7))));
+    // Two that use next to nothing change nothing if they count, but 3.2 over 6 pods is within the tolerance,
+    // and over the 4 others it is 7.
+    let six = state(&[cpu()], &["80m", "80m", "80m", "80m", "2m", "2m"]);
+    let idle = with_pods(&six, &["web-4", "web-5"], &unready_since("2026-11-21T05:59:00Z"));
+    assert_eq!(uncounted(&idle), Some((Severity::Info, vec![starts; 2], answer(7, 7))));
     // Pods that were ready once count for CPU, ready or not. One at 0 would give 5.
     let flaps = json!({"status": {"conditions": [
         {"type": "Ready", "status": "False", "lastTransitionTime": "2026-11-21T05:59:00Z"}]}});

@@ -81,8 +81,12 @@ impl Words for UncountedPods {
                  {period}."
             ));
         }
-        let other = if self.count { "If they did not count" } else { "If they counted" };
-        evidence.extend(about.otherwise(other));
+        let other = match (self.count, self.idle) {
+            (true, _) => "If they did not count".to_owned(),
+            (false, true) => format!("Without {}", them(self.pods.len())),
+            (false, false) => "If they counted".to_owned(),
+        };
+        evidence.extend(about.otherwise(&other));
         let all: Vec<&str> = self.pods.iter().map(|it| &*about.pod(it).name).collect();
         let (n, of) = (self.pods.len(), count(self.of, "pod"));
         let verb = if n == 1 { "does" } else { "do" };

@@ -201,9 +201,10 @@ impl Words for MissingRequest {
             [one] => format!("container {one}"),
             several => count(several.len(), "container"),
         };
+        let verb = if named.len() == 1 { "has" } else { "have" };
         Text {
             summary: format!(
-                "{label} is a share of the requests, and {these} in {} has none, {effect}",
+                "{label} is a share of the requests, and {these} in {} {verb} none, {effect}",
                 count(pods.len(), "pod")
             ),
             evidence,

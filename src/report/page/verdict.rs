@@ -352,10 +352,15 @@ impl Words<'_> {
                     percent(1.0 + winner.tolerance.up),
                 )
             }
-            Because::WithinTolerance
-            | Because::FilledWithinTolerance
-            | Because::DirectionFlips
-            | Because::CountFlips => {
+            Because::FilledWithinTolerance => {
+                let ratio = winner.proposal().and_then(|it| it.filled).map(|it| it.ratio);
+                format!(
+                    "{label} keeps the replicas: with values assumed for the pods that do not count, \
+                     it is at {} of its target, within the tolerance",
+                    percent(ratio.unwrap_or(proposal.ratio)),
+                )
+            }
+            Because::WithinTolerance | Because::DirectionFlips | Because::CountFlips => {
                 format!(
                     "{label} keeps the replicas, because pods without usable metrics make the \
                      result ambiguous"

@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use super::Terminal;
 use super::named::name;
 use super::remember::{learn, open_question, remember, watch};
+use crate::apimachinery::names::shell_word;
 use crate::args::{ConnectionFlags, ControllerArgs, MemoryArgs, Named};
 use crate::cluster::Session;
 use crate::cluster::fetch::fetch;
@@ -15,6 +16,7 @@ use crate::engine::decision::{Outcome, UnreadMetric};
 use crate::error::Error;
 use crate::memory::states::{self, Chain};
 use crate::pass::Pass;
+use crate::prometheus::queries::title;
 use crate::saved::assemble::{assemble, save_command};
 use crate::saved::objects::Objects;
 use crate::snapshot::input::{Input, Options};
@@ -83,10 +85,13 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
     let missing = |unread: &UnreadMetric| matches!(unread.why, Unread::Missing { .. });
     Some(match unread.iter().any(missing) {
         true if pass.input.evidence.past.is_some() => {
-            let is_usage = unread.iter().any(|own| hpa.spec.metrics[own.index].is_resource());
-            Error::usage(message).hint(match is_usage {
-                true => "Prometheus must scrape cAdvisor, see docs/prometheus.md",
-                false => "--query METRIC=PROMQL gives the values of a metric in the history",
+            let mut metrics = unread.iter().map(|own| &hpa.spec.metrics[own.index]);
+            Error::usage(message).hint(match metrics.find(|metric| !metric.is_resource()) {
+                None => "Prometheus must scrape cAdvisor, see docs/prometheus.md".to_owned(),
+                Some(metric) => {
+                    let query = shell_word(&format!("{}=PROMQL", title(metric)));
+                    format!("--query {query} gives its values in the history")
+                }
             })
         }
         true => Error::usage(message).hint(save_command(hpa)),

@@ -109,9 +109,10 @@ pub(super) fn of_past(past: &Past) -> Vec<BasisView> {
     let recorded =
         [(PastPart::Limits, "minReplicas and maxReplicas"), (PastPart::Targets, "the targets")];
     let recorded = recorded.into_iter().filter(|(part, _)| !lacks(*part)).map(|(_, name)| name);
-    let spec = match &recorded.collect::<Vec<_>>()[..] {
-        [] => "all of it".to_owned(),
-        names => format!("all but {}", names.join(" and ")),
+    let recorded: Vec<&str> = recorded.collect();
+    let spec = match recorded.is_empty() {
+        true => "all of it".to_owned(),
+        false => format!("all but {}", recorded.join(", and ")),
     };
     add("spec", &spec, &read);
     if !kept.is_empty() {

@@ -327,6 +327,16 @@ fn a_past_report_has_no_advice_to_wait_and_no_commands_for_the_hpa_of_today() {
         assert_eq!(finding["commands"], json!([]), "{finding}");
         assert!(!finding["advice"].as_str().unwrap().starts_with("Wait"), "{finding}");
     }
+    // The load has just dropped.
+    for pod in history.pods.iter_mut() {
+        let used = |second: i64| 0.2 * (second.min(-60) + 720) as f64;
+        let cpu = samples(|second| used(second) + 0.01 * (second + 60).max(0) as f64);
+        pod.containers.values_mut().for_each(|own| own.cpu = cpu.clone());
+    }
+    let (page, held) = explained(&past(&[cpu()], &history).unwrap());
+    assert!(page.why[0].contains("still holds, as inferred from the samples"), "{:?}", page.why);
+    assert!(held["findings"].to_string().contains("held-by-window"), "{}", held["findings"]);
+    assert!(!held["findings"].to_string().contains("Wait"), "{}", held["findings"]);
     let note = json!("no query was stated for depth: --query depth=PROMQL gives its values");
     assert!(json["notes"].as_array().unwrap().contains(&note), "{}", json["notes"]);
 }

@@ -116,8 +116,7 @@ impl Words<'_> {
                 "the history is unknown; the current {replicas} are assumed to count for {window}"
             ),
             Origin::Inferred => {
-                let is_past = self.explanation.pass.input.evidence.past.is_some();
-                let from = if is_past { "samples" } else { "API" };
+                let from = self.inferred_from();
                 format!(
                     "{replicas} was recommended in the last {window}, as inferred from the {from}"
                 )

@@ -213,6 +213,11 @@ impl Words<'_> {
         self.lacking().into_iter().chain(clock).chain(history).collect()
     }
 
+    /// What the history is inferred from.
+    pub(super) fn inferred_from(&self) -> &'static str {
+        if self.explanation.pass.input.evidence.past.is_some() { "samples" } else { "API" }
+    }
+
     /// Words which metrics are unknown here, and why.
     fn lacking(&self) -> Option<String> {
         self.explanation.outcome.lacking(&self.explanation.pass.input.snapshot.hpa.spec)
@@ -412,7 +417,8 @@ impl Words<'_> {
             ),
             Origin::Inferred => format!(
                 "; a {compared} recommendation of {replicas} still holds, as inferred from the \
-                 API{effect}"
+                 {}{effect}",
+                self.inferred_from()
             ),
             Origin::Known => {
                 let ago = distance(past.time, self.now());

@@ -7,6 +7,7 @@ use super::Plan;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::args::Overrides;
 use crate::error::Error;
+use crate::numbers::duration;
 use crate::pass::Pass;
 use crate::whatif::expect::Truth;
 use crate::whatif::overrides::{Assumptions, Candidate};
@@ -37,6 +38,8 @@ pub struct Search {
     /// The assumptions of every combination.
     typed: Overrides,
     manifest: Option<Candidate>,
+    /// When the pods are changed, if that is not from the first pass on.
+    at: Option<SignedDuration>,
 }
 
 /// The result of a combination.
@@ -181,6 +184,7 @@ impl Search {
         vary: &[String],
         typed: &Overrides,
         manifest: Option<Candidate>,
+        at: Option<SignedDuration>,
     ) -> Result<Self, Error> {
         let axes = vary.iter().map(|text| Axis::read(text)).collect::<Result<Vec<_>, Error>>()?;
         for (place, axis) in axes.iter().enumerate() {
@@ -195,7 +199,7 @@ impl Search {
             return Err(Error::usage(format!("--vary: {each} combinations; the limit is {MOST}"))
                 .hint("use larger steps, or vary fewer fields at once"));
         }
-        let search = Self { axes, typed: typed.clone(), manifest };
+        let search = Self { axes, typed: typed.clone(), manifest, at };
         // What is invalid in one combination is invalid in all of them.
         search.assumptions(0).map_err(|e| Error {
             message: format!("--vary: {}", in_words_of_vary(&e.message)),
@@ -204,15 +208,17 @@ impl Search {
         Ok(search)
     }
 
-    /// The assumptions about the spec in every combination, as typed.
+    /// What every combination assumes of the spec and the requests, as typed.
     fn base(&self) -> Vec<String> {
-        let Overrides { min, max, targets, fields, .. } = &self.typed;
+        let Overrides { min, max, targets, fields, requests, .. } = &self.typed;
         let manifest = self.manifest.iter().map(|manifest| format!("--hpa {}", manifest.origin()));
         let bounds = [("min", min), ("max", max)].into_iter();
         let bounds = bounds.filter_map(|(name, own)| Some(format!("--{name} {}", (*own)?)));
         let targets = targets.iter().map(|own| format!("--target {own}"));
         let fields = fields.iter().map(|own| format!("--set {own}"));
-        manifest.chain(bounds).chain(targets).chain(fields).collect()
+        let requests = requests.iter().map(|own| format!("--request {own}"));
+        let at = self.at.map(|at| format!("--at {}", duration(at)));
+        manifest.chain(bounds).chain(targets).chain(fields).chain(requests).chain(at).collect()
     }
 
     /// The first combination.

@@ -83,8 +83,15 @@ impl Runs {
             backtest.search = Some(vary(search, &plan, expected, rival, terminal)?);
         }
         let first = backtest.candidates.first().map_or(&backtest.replay, |it| &it.run);
-        let (input, overrides) = (first.input.clone(), first.overrides.clone());
+        let (mut input, overrides) = (first.input.clone(), first.overrides.clone());
         let timeline = Some(first.timeline.clone());
+        if search.is_some() {
+            // What is to be said of a manifest is true of every combination.
+            let (tried, _) = plan.prepare(assumptions)?.into_parts();
+            let new: Vec<_> =
+                tried.notes.into_iter().filter(|it| !input.notes.contains(it)).collect();
+            input.notes.extend(new);
+        }
         Ok(Self { observed, input, overrides, timeline, backtest: Some(backtest) })
     }
 }
@@ -122,7 +129,7 @@ impl Others {
         options.also = manifests.iter().flat_map(|it| it.metrics().iter().cloned()).collect();
         let mut manifests = manifests.into_iter().map(|it| it.among(&options.also));
         if !timeline.vary.is_empty() {
-            let search = Search::new(&timeline.vary, overrides, manifests.next())?;
+            let search = Search::new(&timeline.vary, overrides, manifests.next(), timeline.at)?;
             return Ok(Self { search: Some(search), ..Self::default() });
         }
         let specs = manifests.map(|manifest| {

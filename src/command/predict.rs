@@ -109,6 +109,14 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         false => None,
     };
     let Others { mut candidates, search } = Others::read(args, &mut options, &assumptions, plays)?;
+    if let (Some(_), Some(code)) = (&search, of_findings.first())
+        && (assumptions.has_candidate() || !args.overrides.hpa.is_empty())
+    {
+        return Err(Error::usage(format!(
+            "--fail-on {code} is about one candidate, and --vary tries several"
+        ))
+        .hint("leave out --vary, or judge every combination with --expect"));
+    }
     if let Some(first) = candidates.first() {
         assumptions = first.assumptions.clone();
     }
@@ -219,7 +227,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         thresholds,
         &Explanation::new(begun),
     )
-    .with_kept_targets(kept_targets(&begun.input.snapshot, &assumed.input.snapshot))
+    .with_kept_targets(kept_targets(begun, &assumed))
     .with_passes(args.timeline.passes);
     let text = match args.output {
         Some(PredictOutput::Json) => structured::json(&prediction)?,

@@ -119,7 +119,8 @@ mod tests {
         };
         let plan = Plan::new(timeline, observed, true);
         let vary = ["max=4..12:2", "behavior.scaleDown.stabilizationWindowSeconds=0,60,300"];
-        let search = Search::new(&vary.map(str::to_owned), &Overrides::default(), None).unwrap();
+        let search =
+            Search::new(&vary.map(str::to_owned), &Overrides::default(), None, None).unwrap();
         let found = |threads| {
             let found = vary_on(threads, &search, &plan, None, None, &Terminal::default()).unwrap();
             let totals = found.tried.iter().map(|tried| tried.result.clone());

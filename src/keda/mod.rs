@@ -47,8 +47,6 @@ pub struct KedaHpa {
     pub open: Vec<OpenMetric>,
     /// Whether KEDA takes over an HPA of this name that it did not create.
     pub takes_over: bool,
-    /// Fields of the manifest that a ScaledObject does not have.
-    pub unknown: Vec<UnknownField>,
     /// What the HPA has from annotations, and what KEDA does in addition to it.
     pub notes: Vec<Note>,
 }
@@ -142,6 +140,15 @@ pub fn identity(json: &str) -> (String, Option<CrossVersionObjectReference>) {
     (hpa_name(&name, &spec), target)
 }
 
+/// The fields that a ScaledObject does not have, which kubectl names before the API server looks at the others.
+///
+/// # Errors
+///
+/// The text is not JSON.
+pub fn unknown_fields(json: &str) -> Result<Vec<UnknownField>, Refused> {
+    Ok(manifest::unknown_fields(json)?)
+}
+
 impl KedaHpa {
     /// The HPA that KEDA makes of a ScaledObject, `newHPAForScaledObject` in `hpa.go`. The namespace
     /// is the one to use where the manifest states none.
@@ -155,7 +162,6 @@ impl KedaHpa {
             let message = format!("unsupported version {api_version:?} (supported: {API_VERSION})");
             return Err(Refused::new("apiVersion", message));
         }
-        let unknown = manifest::unknown_fields(json)?;
         let object: ScaledObject = decode(json)?;
         let name = &object.metadata.name;
         if name.is_empty() {
@@ -194,7 +200,6 @@ impl KedaHpa {
             open,
             takes_over: object.metadata.annotations.get(KEDA_TRANSFER) == Some("true")
                 && spec.hpa_config().is_some_and(|config| !config.name.is_empty()),
-            unknown,
             notes: notes.into_iter().map(Note::Keda).collect(),
         })
     }

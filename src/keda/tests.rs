@@ -3,7 +3,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{KedaHpa, OpenMetric};
+use super::{KedaHpa, OpenMetric, unknown_fields};
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::note::{KedaNote, Note};
 
@@ -284,11 +284,11 @@ fn what_is_outside_of_the_hpa() {
 
 /// Unknown fields are named with what may be meant.
 #[test]
-fn unknown_fields() {
-    let made = hpa(&scaled(
+fn fields_that_there_are_not() {
+    let unknown = unknown_fields(&scaled(
         json!({"minReplicaCout": 1, "triggers": [{"type": "cron", "metadata": cron()["metadata"], "metrictype": "Value"}]}),
     ));
-    let unknown: Vec<String> = made.unknown.iter().map(ToString::to_string).collect();
+    let unknown: Vec<String> = unknown.unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(
         unknown,
         [

@@ -162,9 +162,19 @@ fn resource(
     let target = match &*trigger.metric_type {
         "Utilization" => MetricTarget {
             type_: "Utilization".to_owned(),
-            average_utilization: Some(text.parse().map_err(|_| {
-                metadata.refused("value", format!("{text:?} is not a whole percentage"))
-            })?),
+            average_utilization: match text.parse() {
+                Ok(percent) if percent > 0 => Some(percent),
+                // KEDA itself takes it, and the API server refuses the HPA that it makes of it.
+                Ok(percent) => {
+                    return Err(
+                        metadata.refused("value", format!("{percent} is not greater than 0"))
+                    );
+                }
+                Err(_) => {
+                    let message = format!("{text:?} is not a whole percentage");
+                    return Err(metadata.refused("value", message));
+                }
+            },
             ..MetricTarget::default()
         },
         "AverageValue" => target(

@@ -78,6 +78,9 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         Note::FileSkipped { path } => {
             format!("{} is skipped: it is not a regular file", path.display())
         }
+        Note::DirectorySkipped { path } => {
+            format!("the directory {} is skipped: name it to read it", path.display())
+        }
         Note::ObjectsSkipped { kind, api_version, count } => {
             let version = if api_version.is_empty() { "without apiVersion" } else { api_version };
             format!("skipped {count} {kind} ({version}): not used by a pass")

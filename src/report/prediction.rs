@@ -182,6 +182,8 @@ impl Page {
         let first = std::iter::once(page.verdict).chain(page.why).collect();
         let title = format!("FIRST PASS OF {}", backtest.first());
         page.sections = backtest.sections(symbols, wide);
+        // The wide report has all of them.
+        page.sections.extend(words.lasting_findings().filter(|_| !wide));
         page.sections.extend(curve);
         page.sections.push(Section::new(title, Detail::Wide, [Part::Text(first)]));
         page.sections.extend(sections.into_iter().chain(rests_on));

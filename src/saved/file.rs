@@ -18,7 +18,7 @@ use super::objects::Objects;
 use super::objects::reader::{Fault, ObjectReader, SourceText};
 use super::place::{FieldPath, line_and_column};
 use crate::apimachinery::json;
-use crate::error::Error;
+use crate::error::{Error, listed};
 use crate::snapshot::note::Note;
 
 /// Reads everything that `-f` names. `-` is standard input; in a directory, the files that end in
@@ -38,6 +38,10 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
     }
     for name in names {
         let paths = if name == "-" { vec![name.into()] } else { expand(name, &mut objects.notes)? };
+        // A saved state may have others beside it; of manifests, all are meant.
+        if !objects.are_manifests {
+            objects.notes.retain(|note| !matches!(note, Note::DirectorySkipped { .. }));
+        }
         for path in paths {
             let (bytes, origin) = read_whole(&path)?;
             read_bytes(bytes, &origin, &mut objects)?;
@@ -95,8 +99,8 @@ fn is_listed(file: &Path) -> bool {
     matches!(extension, Some("json" | "yaml" | "yml"))
 }
 
-/// Returns the files behind a name. Anything else in a directory, such as a pipe, is skipped with a note:
-/// no one may ever write to it.
+/// Returns the files behind a name. Anything else in a directory is skipped with a note, as kubectl does
+/// without `-R`: another directory, or a pipe, to which no one may ever write.
 fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
     let path = Path::new(name);
     let about = match fs::metadata(path) {
@@ -115,22 +119,34 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
     let list = |e: std::io::Error| {
         Error::usage(format!("failed to read the directory {name}: {}", plain(&e)))
     };
-    let mut files = Vec::new();
+    let (mut files, mut directories) = (Vec::new(), Vec::new());
     for entry in fs::read_dir(path).map_err(list)? {
         let file = entry.map_err(list)?.path();
-        if !is_listed(&file) || file.is_dir() {
+        let is_directory = file.is_dir();
+        let is_hidden =
+            file.file_name().is_some_and(|own| own.as_encoded_bytes().starts_with(b"."));
+        if (!is_directory && !is_listed(&file)) || (is_directory && is_hidden) {
             continue;
         }
         // If this fails, reading will report why.
-        if fs::metadata(&file).is_ok_and(|about| !about.is_file()) {
+        if is_directory {
+            directories.push(file);
+        } else if fs::metadata(&file).is_ok_and(|about| !about.is_file()) {
             notes.push(Note::FileSkipped { path: file });
         } else {
             files.push(file);
         }
     }
+    directories.sort();
     if files.is_empty() {
-        return Err(Error::usage(format!("no .json, .yaml or .yml file in the directory {name}")));
+        let error = Error::usage(format!("no .json, .yaml or .yml file in the directory {name}"));
+        let inside: Vec<String> = directories.iter().map(|it| it.display().to_string()).collect();
+        return Err(match &inside[..] {
+            [] => error,
+            inside => error.hint(format!("name a directory inside it: {}", listed(inside))),
+        });
     }
+    notes.extend(directories.into_iter().map(|path| Note::DirectorySkipped { path }));
     files.sort();
     Ok(files)
 }

@@ -90,6 +90,11 @@ pub enum Note {
         /// The entry.
         path: PathBuf,
     },
+    /// A directory inside one that was named.
+    DirectorySkipped {
+        /// It.
+        path: PathBuf,
+    },
     /// Objects of a kind that a pass does not use.
     ObjectsSkipped {
         /// The kind.

@@ -1,19 +1,21 @@
-//! The target at which an HPA would scale where it does now, although its pods request something else:
-//! 70% of 500m is 140% of 250m. What the pods request is what the engine finds.
+//! The target at which an HPA would scale up where it does now, although its pods request something else.
+//! The controller compares whole percents with a tolerance, so the engine is asked where each target does.
 
 use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
 
 use super::overrides::{probe, source_of};
+use super::thresholds::Borders;
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::{Group, MetricStep};
 use crate::numbers::format_of;
+use crate::pass::Pass;
 use crate::snapshot::Snapshot;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::shared::Shared;
 
-/// A target that keeps the scale point of a metric.
+/// A target that keeps the usage at which a metric scales up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeptTarget {
@@ -29,49 +31,62 @@ pub struct KeptTarget {
     pub requests: Quantity,
     /// The target now, in percent of the requests.
     pub observed_target: i32,
-    /// The highest target that scales at the same usage or less.
-    pub target: i32,
-    /// Whether it scales at the very same usage.
+    /// The lowest usage of all of them from which the metric scales up now.
+    pub observed_scale_up: Quantity,
+    /// The highest target that scales up at that usage or less; none where 1% scales up later.
+    pub target: Option<i32>,
+    /// The lowest usage from which that target scales up: of 1% where there is none.
+    pub scale_up: Quantity,
+    /// Whether that is the very same usage.
     pub exact: bool,
     /// Whether each pod requests what the others do, as observed and as assumed.
     #[serde(skip)]
     pub alike: bool,
 }
 
-/// The targets that keep the scale points of an HPA, for each utilization of which the requests differ.
-pub fn kept_targets(observed: &Snapshot, assumed: &Snapshot) -> Vec<KeptTarget> {
-    let places = 0..assumed.hpa.spec.metrics.len();
+/// The targets that keep where an HPA scales up, for each utilization of which the requests differ.
+pub fn kept_targets(observed: &Pass, assumed: &Pass) -> Vec<KeptTarget> {
+    let places = 0..assumed.input.snapshot.hpa.spec.metrics.len();
     places.filter_map(|place| KeptTarget::of(observed, assumed, place)).collect()
 }
 
 impl KeptTarget {
-    fn of(observed: &Snapshot, assumed: &Snapshot, index: usize) -> Option<Self> {
-        let spec = &assumed.hpa.spec.metrics[index];
+    fn of(observed: &Pass, assumed: &Pass, index: usize) -> Option<Self> {
+        let (was, is) = (&observed.input.snapshot, &assumed.input.snapshot);
+        let spec = &is.hpa.spec.metrics[index];
         let source = source_of(spec);
-        let mut running = observed.hpa.spec.metrics.iter();
-        let before = running.position(|metric| source_of(metric) == source)?;
-        let target = observed.hpa.spec.metrics[before].target().filter(|_| spec.is_resource())?;
+        let place = was.hpa.spec.metrics.iter().position(|metric| source_of(metric) == source)?;
+        let target = was.hpa.spec.metrics[place].target().filter(|_| spec.is_resource())?;
         let percent = target.average_utilization.filter(|_| target.average_value.is_none())?;
-        let (observed_pods, assumed_pods) = (&observed.pods, &assumed.pods);
-        let (then, now) = (probe(assumed, index), probe(observed, before));
-        let assumed = requests(then.metric(0)?, assumed, |_| true)?;
+        let (then, now) = (probe(is, index), probe(was, place));
+        let own = requests(then.metric(0)?, is, |_| true)?;
         // Pods that are assumed to be added or gone have no request to compare.
-        let observed = requests(now.metric(0)?, observed, |group| group == Group::Ready)?;
+        let running = requests(now.metric(0)?, was, |group| group == Group::Ready)?;
         // With other containers the usage is another one, too.
-        let same = |pod: &&str| names(observed_pods, pod) == names(assumed_pods, pod);
-        if !observed.keys().all(|pod| !assumed.contains_key(pod) || same(pod)) {
+        let same = |pod: &&str| names(&was.pods, pod) == names(&is.pods, pod);
+        if !running.keys().all(|pod| !own.contains_key(pod) || same(pod)) {
             return None;
         }
-        let both = observed.iter().filter_map(|(pod, own)| Some((*own, *assumed.get(pod)?)));
+        let both = running.iter().filter_map(|(pod, before)| Some((*before, *own.get(pod)?)));
         let both: Vec<(i64, i64)> = both.collect();
         let before: i128 = both.iter().map(|(before, _)| i128::from(*before)).sum();
         let after: i128 = both.iter().map(|(_, after)| i128::from(*after)).sum();
         if before == after || before <= 0 || after <= 0 {
             return None;
         }
-        let wanted = i128::from(percent) * before;
+        let wanted = scales_up_from(observed, place, percent, before)?;
+        let at = |target: i32| scales_up_from(assumed, index, target, after);
+        // A target scales up above itself, so none beyond this usage can be meant.
+        let (mut kept, mut high) = (0, i32::try_from(wanted * 100 / after).unwrap_or(i32::MAX));
+        while kept < high {
+            let middle = high - (high - kept) / 2;
+            match at(middle).is_some_and(|usage| usage <= wanted) {
+                true => kept = middle,
+                false => high = middle - 1,
+            }
+        }
         // An API server accepts no target below 1.
-        let target = i32::try_from(wanted / after).ok().filter(|target| *target > 0)?;
+        let scale_up = at(kept.max(1))?;
         let quantity = |milli: i128| {
             let milli = i64::try_from(milli).ok()?;
             Some(Quantity::from_milli(milli, format_of(spec.name())))
@@ -83,11 +98,23 @@ impl KeptTarget {
             observed_requests: quantity(before)?,
             requests: quantity(after)?,
             observed_target: percent,
-            target,
-            exact: wanted % after == 0,
+            observed_scale_up: quantity(wanted)?,
+            target: (kept > 0).then_some(kept),
+            scale_up: quantity(scale_up)?,
+            exact: scale_up == wanted,
             alike: both.windows(2).all(|pair| pair[0] == pair[1]),
         })
     }
+}
+
+/// The lowest usage of pods with these requests at which the metric proposes more replicas with this target.
+fn scales_up_from(pass: &Pass, index: usize, target: i32, requests: i128) -> Option<i128> {
+    let mut pass = pass.clone();
+    let own = pass.input.snapshot.hpa.spec.metrics[index].target_mut()?;
+    own.type_ = "Utilization".to_owned();
+    (own.average_utilization, own.average_value) = (Some(target), None);
+    let percent = Borders::find(&pass, index)?.more?;
+    Some((i128::from(percent) * requests + 99) / 100)
 }
 
 /// The containers of a pod that run with it.

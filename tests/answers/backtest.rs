@@ -441,7 +441,7 @@ fn no_row_of_the_front_is_beaten() {
         let input = observed(&spec, replicas);
         let plan = plan(&input, &loads);
         let vary = ["target.cpu=30%..90%:20", "min=1,3"].map(str::to_owned);
-        let search = Search::new(&vary, &typed(&[]).overrides, None).unwrap();
+        let search = Search::new(&vary, &typed(&[]).overrides, None, None).unwrap();
         let tried = (0..search.count()).map(|place| search.play(&plan, place, None).unwrap());
         let as_it_is = plan.prepare(&Assumptions::default()).unwrap().totals().unwrap().unwrap();
         let found = search.found(tried.collect(), Some(&as_it_is), None).unwrap();
@@ -740,4 +740,54 @@ fn nothing_of_a_search_or_of_the_past_is_taken_for_known() {
     let (code, stdout, stderr) = run(&["--trace=-", "--recommendation=20@1m"], past);
     assert_eq!((code, &*stdout), (Some(2), ""), "{stderr}");
     assert!(stderr.contains("--recommendation"), "{stderr}");
+}
+
+/// What a run rests on is said of a candidate and of combinations, too.
+#[test]
+fn what_every_candidate_assumes_or_lacks_is_said() {
+    let chart = "predict web -n shop -f tests/charts/state.yaml";
+    let week = "predict web -n shop -f examples/backtest/state.yaml";
+    let keda = "predict keda-hpa-web -n shop -f tests/keda/state.yaml";
+    for (flags, code, said) in [
+        (
+            format!(
+                "{week} --hpa examples/chart/rendered.yaml --for 20m --vary max=5,9 --fail-on other-writer"
+            ),
+            2,
+            "--fail-on other-writer is about one candidate, and --vary tries several",
+        ),
+        (
+            format!("{week} --hpa examples/chart/rendered.yaml --for 20m --vary max=5,9"),
+            0,
+            "examples/chart/rendered.yaml: no pod has run proxy",
+        ),
+        (
+            format!("{week} --request cpu=200m --for 20m --at 5m --vary max=5,9"),
+            0,
+            "All of them have --request cpu=200m and --at 5m.",
+        ),
+        (
+            format!("{keda} --hpa tests/keda/scaledobject.yaml --for 10m"),
+            0,
+            "    State its value: --metric s1-cron-",
+        ),
+        (
+            format!("{chart} --hpa tests/charts/rendered/replicas.yaml --for 10m"),
+            0,
+            "  other-writer: ",
+        ),
+        (
+            format!("{chart} --hpa tests/charts/rendered/rivals.yaml --for 10m"),
+            0,
+            "  shared-pods: 4 pods",
+        ),
+        (format!("{chart} --request app=cpu=0"), 0, "has a request of 0, so nothing is scaled"),
+    ] {
+        let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
+        let output = command.args(flags.split(' ')).output().expect("it runs");
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        assert!(text.contains(said), "{flags}: {text}");
+        assert_eq!(output.status.code(), Some(code), "{flags}");
+    }
 }

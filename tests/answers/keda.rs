@@ -219,6 +219,17 @@ fn what_keda_refuses() {
             "error: standard input: spec.minReplicaCount: 30 is more than maxReplicaCount (20)\n",
         ),
         (
+            "  triggers:\n",
+            "  minReplicaCout: 2\n  triggers:\n  - {type: cpu, metricType: Utilization, metadata: {value: \"0\"}}\n",
+            "error: standard input: unknown field \"spec.minReplicaCout\", did you mean \"spec.minReplicaCount\"?\n\
+             hint: use --validate=warn to drop the field, as the API server would\n",
+        ),
+        (
+            "  triggers:\n",
+            "  triggers:\n  - {type: cpu, metricType: Utilization, metadata: {value: \"0\"}}\n",
+            "error: standard input: spec.triggers[0].metadata.value: 0 is not greater than 0\n",
+        ),
+        (
             "maxReplicaCount: 20",
             "maxReplicas: 20",
             "error: standard input: unknown field \"spec.maxReplicas\"\n\

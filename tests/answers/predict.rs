@@ -13,6 +13,7 @@ use kubectl_hpa::engine;
 use kubectl_hpa::engine::decision::{Decision, MetricResult, Step};
 use kubectl_hpa::error::Error;
 use kubectl_hpa::memory::Remembered;
+use kubectl_hpa::pass::Pass;
 use kubectl_hpa::saved::assemble::assemble;
 use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
@@ -825,17 +826,21 @@ fn the_usage_of_a_container_is_part_of_that_of_its_pods() {
 }
 
 #[test]
-fn the_target_that_keeps_the_scale_point_is_exact_or_said_not_to_be() {
-    let kept = |input: &Input, flags: &str| {
+fn the_target_that_keeps_where_an_hpa_scales_up_is_what_the_engine_says() {
+    let assumed = |input: &Input, flags: &str| {
         let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
         let assumed = assume(&flags).and_then(|own| own.apply(input.clone(), &decide(input)));
-        let (assumed, _) = assumed.unwrap_or_else(|e| panic!("{flags:?}: {e}"));
-        let kept = kept_targets(&input.snapshot, &assumed.snapshot);
-        let words = kept.iter().map(|own| {
-            let (from, to) = (&own.observed_requests, &own.requests);
-            let (before, target) = (own.observed_target, own.target);
-            let is = if own.exact { "is" } else { "over" };
-            format!("{}: {before}% of {from} {is} {target}% of {to}", own.metric)
+        assumed.unwrap_or_else(|e| panic!("{flags:?}: {e}")).0
+    };
+    let find = |input: &Input, flags: &str| {
+        kept_targets(&Pass::run(input.clone()), &Pass::run(assumed(input, flags)))
+    };
+    let kept = |input: &Input, flags: &str| {
+        let words = find(input, flags).into_iter().map(|own| {
+            let (before, after) = (&own.observed_scale_up, &own.scale_up);
+            let target = own.target.map_or("none".to_owned(), |target| format!("{target}%"));
+            let is = if own.exact { "as" } else { "not" };
+            format!("{}: {target} from {after}, {is} {before}", own.metric)
         });
         words.collect::<Vec<String>>().join(", ")
     };
@@ -844,26 +849,46 @@ fn the_target_that_keeps_the_scale_point_is_exact_or_said_not_to_be() {
         ("--cpu=x2", ""),
         ("--request=init=memory=x2 --request=app=cpu=100m", ""),
         // Of two pods: 170m each before.
-        ("--request=cpu=x2", "cpu: 50% of 340m is 25% of 680m"),
-        ("--request=cpu=x3", "cpu: 50% of 340m over 16% of 1020m"),
-        ("--request=app=cpu=15m", "cpu: 50% of 340m is 100% of 170m"),
-        ("--request=app=cpu=200m", "cpu: 50% of 340m over 31% of 540m"),
+        ("--request=cpu=x2", "cpu: 25% from 191m, as 191m"),
+        ("--request=cpu=x3", "cpu: 16% from 184m, not 191m"),
+        ("--request=app=cpu=15m", "cpu: 101% from 191m, as 191m"),
+        ("--request=app=cpu=200m", "cpu: 31% from 189m, not 191m"),
         // Those that are gone request nothing to compare with.
-        ("--request=cpu=x2 --replicas=-1", "cpu: 50% of 170m is 25% of 340m"),
-        ("--request=cpu=x2 --replicas=+2 --target=cpu=9%", "cpu: 50% of 340m is 25% of 680m"),
+        ("--request=cpu=x2 --replicas=-1", "cpu: 25% from 96m, as 96m"),
+        ("--request=cpu=x2 --replicas=+2 --target=cpu=9%", "cpu: 25% from 191m, as 191m"),
         // No target is below 1%, and none is a share of nothing.
-        ("--request=cpu=x51", ""),
+        ("--request=cpu=x51", "cpu: none from 347m, not 191m"),
         ("--request=cpu=x0", ""),
     ] {
         assert_eq!(kept(&sidecars(), flags), words, "{flags}");
     }
-    let one = "cpu in app: 50% of 100m is 200% of 25m";
+    let one = "cpu in app: 203% from 56m, as 56m";
     assert_eq!(kept(&several(), "--request=app=cpu=25m"), one);
     let mut amount = web();
     let target = &mut amount.snapshot.hpa.spec.metrics[0].resource.as_mut().unwrap().target;
     (target.average_utilization, target.average_value) =
         (None, Some(Quantity::from_milli(70, Format::DecimalSI)));
     assert_eq!(kept(&amount, "--request=cpu=25m"), "");
+    // What is said of usage is what a pass does with that usage.
+    let adds = |flags: &str, usage: i64| {
+        let decision = decide(&assumed(&web(), &format!("{flags} --cpu={usage}m")));
+        let step = decision.metric(0).expect("cpu");
+        let MetricResult::Proposal(own) = &step.result else { panic!("{flags}: {step:?}") };
+        own.replicas > web().snapshot.scale.as_ref().expect("a scale").spec_replicas
+    };
+    for request in ["2", "200m", "250m", "333m", "30m", "7m"] {
+        let request = format!("--request=cpu={request}");
+        let own = find(&web(), &request).remove(0);
+        let pods = i64::try_from(own.pods).expect("few");
+        let each = |usage: &Quantity| (usage.milli_value() + pods - 1) / pods;
+        let (before, after) = (each(&own.observed_scale_up), each(&own.scale_up));
+        assert!(adds("", before) && !adds("", before - 1), "{request}");
+        let target = own.target.expect("a target");
+        let with = |target: i32| format!("{request} --target=cpu={target}%");
+        assert!(adds(&with(target), after) && !adds(&with(target), after - 1), "{request}");
+        assert!(after <= before && own.exact == (after == before), "{request}");
+        assert!(!adds(&with(target + 1), before), "{request}: {} is higher", target + 1);
+    }
 }
 
 #[test]

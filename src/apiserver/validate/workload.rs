@@ -1,5 +1,5 @@
-//! Why the API server would reject a workload, for what a pass depends on: its selector and the labels of
-//! its template, the names and images of containers, and their requests and limits. Follows
+//! Why the API server would reject a workload, for what an answer depends on: its strategy, its selector and
+//! the labels of its template, the names and images of containers, and their requests and limits. Follows
 //! `ValidateDeploymentSpec`, `ValidatePodTemplateSpecForReplicaSet`, `validateContainerCommon` and
 //! `ValidateResourceRequirements`.
 
@@ -9,7 +9,7 @@ use super::cause::{Cause, Path, Shown};
 use crate::apimachinery::names;
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::snapshot::pod::{Container, Pod};
-use crate::snapshot::surroundings::Workload;
+use crate::snapshot::surroundings::{IntOrString, Workload};
 
 /// Returns why the API server would not take the replicas, the selector and the template of a workload, of
 /// which `whole` is the JSON; empty if it would, and for a workload without a template.
@@ -21,6 +21,7 @@ pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
         let shown = Shown::Number(replicas.into());
         causes.push(path.child("replicas").invalid(shown, NOT_NEGATIVE));
     }
+    causes.extend(validate_strategy(workload, &path.child("strategy")));
     let Some(template) = workload.template.as_deref() else { return causes };
     causes.extend(validate_selector(workload, template, &path));
     causes.extend(validate_pod(template, whole, &path.child("template").child("spec")));
@@ -28,6 +29,29 @@ pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
 }
 
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
+
+/// The limits of a rolling update (`ValidateDeploymentStrategy`).
+fn validate_strategy(workload: &Workload, path: &Path) -> Option<Cause> {
+    let strategy = workload.strategy.as_ref()?;
+    let limits = strategy.rolling_update.as_ref()?;
+    let own = path.child("rollingUpdate");
+    if strategy.type_ == "Recreate" {
+        return Some(own.forbidden("may not be specified when strategy `type` is 'Recreate'"));
+    }
+    let is_zero = |limit: &Option<IntOrString>| match limit {
+        Some(IntOrString::Int(pods)) => *pods == 0,
+        Some(IntOrString::String(text)) => {
+            text.strip_suffix('%').is_some_and(|percent| percent.parse() == Ok(0))
+        }
+        None => false,
+    };
+    let shown = match &limits.max_unavailable {
+        Some(IntOrString::String(text)) => Shown::Text(text),
+        _ => Shown::Number(0),
+    };
+    (is_zero(&limits.max_surge) && is_zero(&limits.max_unavailable))
+        .then(|| own.child("maxUnavailable").invalid(shown, "may not be 0 when `maxSurge` is 0"))
+}
 
 /// The selector, which has a default only in old APIs.
 fn validate_selector(workload: &Workload, template: &Pod, path: &Path) -> Option<Cause> {
@@ -112,6 +136,29 @@ mod tests {
 
     use super::validate;
     use crate::snapshot::surroundings::Workload;
+
+    #[test]
+    fn a_strategy_that_the_api_server_rejects_is_named() {
+        let limits = |surge: &str| json!({"maxSurge": surge, "maxUnavailable": 0});
+        for (strategy, cause) in [
+            (json!({"type": "RollingUpdate", "rollingUpdate": limits("25%")}), ""),
+            (json!({"type": "Recreate"}), ""),
+            (
+                json!({"rollingUpdate": limits("0%")}),
+                "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0",
+            ),
+            (
+                json!({"type": "Recreate", "rollingUpdate": limits("1")}),
+                "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'",
+            ),
+        ] {
+            let strategy = serde_json::from_value(strategy).unwrap();
+            let workload = Workload { strategy: Some(strategy), ..Workload::default() };
+            let causes = validate(&workload, &json!({}));
+            let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
+            assert_eq!(causes.join("; "), cause);
+        }
+    }
 
     #[test]
     fn what_the_api_server_rejects_is_named_by_its_field() {

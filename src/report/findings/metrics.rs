@@ -256,7 +256,18 @@ impl Words for MetricEmpty {
             _ => None,
         });
         let new = new.filter(|_| spec.is_resource());
+        // Nobody was asked for a metric that only a candidate has.
+        let is_assumed = about.pass.input.observed.as_ref().is_some_and(|observed| {
+            !spec.is_resource()
+                && !observed.spec.metrics.iter().any(|own| own.name() == spec.name())
+        });
         let advice = match new {
+            None if is_assumed => {
+                format!(
+                    "State its value: --metric {}.",
+                    shell_word(&format!("{}=VALUE", spec.name()))
+                )
+            }
             Some(container) => {
                 format!(
                     "State the usage of the new container: --{} {container}=VALUE.",
@@ -273,7 +284,8 @@ impl Words for MetricEmpty {
                 "Correct the selector, or let the source report 0 instead of nothing.".to_owned()
             }
         };
-        let commands = if new.is_some() { Vec::new() } else { vec![about.ask(*metric)] };
+        let commands =
+            if new.is_some() || is_assumed { Vec::new() } else { vec![about.ask(*metric)] };
         Text {
             summary: format!("there is no value for {label} from {api}, {}", about.effect("it")),
             evidence,

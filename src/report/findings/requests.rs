@@ -197,6 +197,14 @@ impl Words for MissingRequest {
         pods.sort_unstable();
         pods.dedup();
         let effect = about.effect("the metric");
+        // A request of 0 counts as none.
+        let mut own =
+            about.pass.input.snapshot.pods.iter().filter(|pod| pods.contains(&&*pod.name));
+        let is_zero = own.any(|pod| {
+            let mut all = pod.containers.iter().chain(&pod.init_containers);
+            all.any(|it| named.contains(&&*it.name) && it.requests.get(resource).is_some())
+        });
+        let what = if is_zero { "a request of 0" } else { "none" };
         let these = match &named[..] {
             [one] => format!("container {one}"),
             several => count(several.len(), "container"),
@@ -204,7 +212,7 @@ impl Words for MissingRequest {
         let verb = if named.len() == 1 { "has" } else { "have" };
         Text {
             summary: format!(
-                "{label} is a share of the requests, and {these} in {} {verb} none, {effect}",
+                "{label} is a share of the requests, and {these} in {} {verb} {what}, {effect}",
                 count(pods.len(), "pod")
             ),
             evidence,

@@ -27,22 +27,30 @@ pub(in crate::report) fn lines(thresholds: &[Thresholds], now: Timestamp) -> Vec
     thresholds.iter().map(line).collect()
 }
 
-/// Returns a line with the target that keeps a scale point.
+/// Returns a line with the target that keeps where a metric scales up.
 pub(in crate::report) fn kept(own: &KeptTarget) -> (String, String) {
-    let KeptTarget { metric, pods, observed_target, target, exact, alike, .. } = own;
-    let each = |requests: &Quantity| {
+    let KeptTarget { metric, pods, target, exact, alike, .. } = own;
+    // The usage from which replicas are added: a pod at less than this has less.
+    let each = |usage: &Quantity| {
         let pods = i64::try_from(*pods).unwrap_or(i64::MAX);
-        numbers::quantity(&Quantity::from_milli(requests.milli_value() / pods, requests.format()))
+        let own = usage.milli_value();
+        let own = own / pods + i64::from(own % pods > 0);
+        numbers::quantity(&Quantity::from_milli(own, usage.format()))
     };
-    let (before, after) = (each(&own.observed_requests), each(&own.requests));
-    let average = if *alike { "" } else { ", on average" };
-    let (keeps, is) = match exact {
-        true => ("keeps the scale point", "is"),
-        false => ("is the highest that scales no later", "is more than"),
+    let (before, after) = (each(&own.observed_scale_up), each(&own.scale_up));
+    let pods = if *alike { "per pod" } else { "per pod on average" };
+    let text = match (target, exact) {
+        (Some(target), true) => {
+            format!("{target}% keeps where replicas are added: from {after} {pods}")
+        }
+        (Some(target), false) => format!(
+            "{target}% is the highest that adds replicas no later: from {after} {pods} instead of {before}"
+        ),
+        (None, _) => format!(
+            "no percentage adds replicas as early as now: 1% does from {after} {pods} instead of {before}"
+        ),
     };
-    let text =
-        format!("{target}% {keeps}: {observed_target}% of {before} {is} {target}% of {after}");
-    (format!("target of {metric}"), text + average)
+    (format!("target of {metric}"), text)
 }
 
 fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {

@@ -1,7 +1,7 @@
 //! What is wrong, and what to do about it.
 
 use super::Words;
-use crate::findings::Severity;
+use crate::findings::{Code, Severity};
 use crate::report::findings::FindingView;
 use crate::report::section::{Detail, Part, Remark, Section};
 
@@ -42,6 +42,22 @@ impl Words<'_> {
             more => format!("and {more} more"),
         };
         let body = [Part::Findings(remarks), Part::Hinted(more, " (-o wide shows all)")];
+        Section::new("FINDINGS", Detail::Always, body).unless_empty()
+    }
+
+    /// Returns the findings of a first pass that hold throughout a run, whatever the load does.
+    pub(in crate::report) fn lasting_findings(&self) -> Option<Section> {
+        let lasts = |it: &&FindingView| {
+            use Code::{
+                ContainerMetricsMissing, MetricEmpty, OtherWriter, SharedPods, UnknownContainer,
+            };
+            let codes =
+                [OtherWriter, SharedPods, MetricEmpty, UnknownContainer, ContainerMetricsMissing];
+            codes.contains(&it.code)
+        };
+        let findings = self.explanation.findings.iter().filter(lasts);
+        let remarks = findings.map(|it| remark(it, false)).collect();
+        let body = [Part::Findings(remarks)];
         Section::new("FINDINGS", Detail::Always, body).unless_empty()
     }
 

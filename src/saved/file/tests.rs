@@ -9,6 +9,7 @@ use crate::error::Error;
 use crate::saved::objects::Objects;
 use crate::saved::save::Saved;
 use crate::snapshot::load::{Load, LoadNote, LoadPart, LoadQuery, Rows};
+use crate::snapshot::note::Note;
 
 fn read(text: &str) -> Result<Objects, Error> {
     let mut objects = Objects::default();
@@ -314,4 +315,14 @@ fn only_one_load_can_be_played() {
         );
         assert!(error.message.ends_with(&want), "{error}");
     }
+}
+
+#[test]
+fn directories_inside_a_directory_are_skipped_with_a_note_or_named_in_the_error() {
+    let of = |name: &str| super::read_manifests(&name.to_owned());
+    let skipped = Note::DirectorySkipped { path: "tests/charts/rendered".into() };
+    assert!(of("tests/charts").unwrap().notes.contains(&skipped));
+    let error = of("examples").err().unwrap();
+    assert_eq!(error.message, "no .json, .yaml or .yml file in the directory examples");
+    assert!(error.hint.unwrap().starts_with("name a directory inside it: examples/"));
 }

@@ -29,6 +29,8 @@ pub struct Candidate {
     workloads: Vec<WorkloadManifest>,
     /// All else, in words.
     others: Vec<String>,
+    /// What was not read where they are, and what it does not take.
+    pub(super) skipped: Vec<Note>,
     /// The metrics that were looked up in addition to those of the running HPA: those that this candidate may
     /// have, and those of other candidates.
     pub(super) asked: Vec<MetricSpec>,
@@ -120,6 +122,7 @@ impl Candidate {
             origin: if file == "-" { "standard input".to_owned() } else { file.to_owned() },
             workloads: WorkloadManifest::all(objects, validate),
             others: others(objects),
+            skipped: objects.notes.clone(),
             asked,
             hpas,
         })
@@ -343,9 +346,11 @@ impl Manifest {
         let (name, target) = keda::identity(json.expose());
         let own = &object.metadata.namespace;
         let read = || {
+            let unknown = keda::unknown_fields(json.expose()).map_err(|e| refused(e, origin))?;
+            let unknown = ignored(&unknown, origin, validate)?;
             let made = KedaHpa::of(json.expose(), namespace).map_err(|e| refused(e, origin))?;
-            let KedaHpa { name, namespace, spec, open, takes_over, unknown, mut notes } = made;
-            notes.extend(ignored(&unknown, origin, validate)?);
+            let KedaHpa { name, namespace, spec, open, takes_over, mut notes } = made;
+            notes.extend(unknown);
             let namespace = namespace.unwrap_or_default();
             let metadata = ObjectMeta { name, namespace, ..ObjectMeta::default() };
             let version = HpaVersion::V2;

@@ -225,7 +225,8 @@ fn replace(
         origin: origin.to_owned(),
         note: Box::new(note.clone()),
     };
-    notes.extend(chosen.ignored.iter().map(|own| note(candidate.origin(), own)));
+    let of_all = candidate.skipped.iter().chain(&chosen.ignored);
+    notes.extend(of_all.map(|own| note(candidate.origin(), own)));
     let Some(manifest) = chosen.hpa else { return Ok(Vec::new()) };
     let (origin, object) = (&manifest.origin, manifest.object()?);
     let before = snapshot.hpa.spec.clone();

@@ -143,7 +143,7 @@ fn predicted(args: &Predict, state: &str) -> Result<(), Error> {
         thresholds,
         &Explanation::new(&observed),
     )
-    .with_kept_targets(kept_targets(&observed.input.snapshot, &assumed.input.snapshot));
+    .with_kept_targets(kept_targets(&observed, &assumed));
     assert_structured(&prediction);
     for (layout, wide, symbols) in layouts() {
         assert_harmless(&page(&Page::of_prediction(&prediction, wide, symbols), &layout));

@@ -107,7 +107,7 @@ fn usage_that_was_not_recorded_is_unknown_and_not_missing_in_the_cluster() {
     assert_eq!(page.verdict, "SCALE UP 2 -> 4");
 
     // What is known of the other metric stays: it asks for as many.
-    for pod in history.pods.iter_mut() {
+    for pod in &mut history.pods {
         pod.containers.values_mut().for_each(|own| own.cpu = Samples::default());
     }
     let ((_, json), lacks) = of(&history);
@@ -175,7 +175,7 @@ fn what_was_recorded_next_is_compared_with_the_answer() {
         json!({"replicas": replicas, "time": time.to_string(), "inRange": in_range})
     };
     // The load has just grown.
-    for pod in history.pods.iter_mut() {
+    for pod in &mut history.pods {
         let cpu =
             samples(|second| 0.06 * (second + 720) as f64 + 0.02 * (second + 15).max(0) as f64);
         pod.containers.values_mut().for_each(|own| own.cpu = cpu.clone());
@@ -328,7 +328,7 @@ fn a_past_report_has_no_advice_to_wait_and_no_commands_for_the_hpa_of_today() {
         assert!(!finding["advice"].as_str().unwrap().starts_with("Wait"), "{finding}");
     }
     // The load has just dropped.
-    for pod in history.pods.iter_mut() {
+    for pod in &mut history.pods {
         let used = |second: i64| 0.2 * (second.min(-60) + 720) as f64;
         let cpu = samples(|second| used(second) + 0.01 * (second + 60).max(0) as f64);
         pod.containers.values_mut().for_each(|own| own.cpu = cpu.clone());

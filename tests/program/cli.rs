@@ -1030,7 +1030,7 @@ fn other_requests_are_assumed_of_what_was_saved_before_them() {
     assert_eq!(predicted(path, &[]), first);
     let [.., kept] = first;
     let (target, exact) = (&kept[0]["target"], &kept[0]["exact"]);
-    assert_eq!((target, exact), (&json!(28), &json!(false)));
+    assert_eq!((target, exact), (&json!(31), &json!(true)));
     let outcome_of =
         |input: &str| outcome(&["explain", "nginx-deployment", "-f", input, "-o", "json"], "");
     assert_eq!(outcome_of(path), outcome_of(input));

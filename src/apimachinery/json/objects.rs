@@ -3,7 +3,7 @@
 //! behavior; Go's decoder has no such form. Everything else is passed to the inner deserializer.
 //!
 //! `serde_path_to_error` tells the place, too, but as a deserializer of its own: each type would be
-//! compiled a second time, for a thirtieth of the binary.
+//! compiled a second time, for a hundredth of the binary.
 
 use std::borrow::Cow;
 use std::cell::RefCell;

@@ -21,6 +21,9 @@ pub const KEDA_PAUSED_SCALE_OUT: &str = "autoscaling.keda.sh/paused-scale-out";
 /// Lets a ScaledObject take over an HPA that KEDA did not create.
 pub const KEDA_TRANSFER: &str = "scaledobject.keda.sh/transfer-hpa-ownership";
 
+/// On an HPA: whether KEDA's webhook refuses a ScaledObject for its target.
+pub const KEDA_OWNERSHIP: &str = "validations.keda.sh/hpa-ownership";
+
 const KNOWN: [&str; 7] = [
     REVISION,
     VPA_UPDATES,

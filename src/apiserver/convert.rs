@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::metadata::ObjectMeta;
+use crate::apimachinery::annotations::KEDA_OWNERSHIP;
 use crate::apimachinery::json::{
     DecodeError, decode, list, null_as_default, nullable_list, optional_time,
 };
@@ -79,6 +80,8 @@ impl HpaObject {
     /// Returns the part that the controller sees. [`to_json`] is the inverse.
     #[must_use]
     pub fn into_hpa(self) -> Hpa {
+        let ownership = self.metadata.annotations.get(KEDA_OWNERSHIP);
+        let accepts_scaled_objects = ownership.is_some_and(|text| text == "false");
         let mut owners = self.metadata.owner_references.into_iter();
         Hpa {
             owner: owners.find(|owner| owner.controller == Some(true)),
@@ -88,6 +91,7 @@ impl HpaObject {
             resource_version: self.metadata.resource_version,
             written: Written::new(self.metadata.creation_timestamp, &self.metadata.managed_fields),
             deletion_timestamp: self.metadata.deletion_timestamp,
+            accepts_scaled_objects,
             generation: Some(self.metadata.generation).filter(|generation| *generation != 0),
             labels: self.metadata.labels.into_iter().collect(),
             spec: self.spec,
@@ -157,6 +161,11 @@ pub(crate) fn to_json(hpa: &Hpa) -> impl Serialize + PartialEq {
         deletion_timestamp: hpa.deletion_timestamp,
         labels: hpa.labels.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
         managed_fields: hpa.written.managed_fields(),
+        annotations: hpa
+            .accepts_scaled_objects
+            .then(|| (KEDA_OWNERSHIP.to_owned(), "false".to_owned()))
+            .into_iter()
+            .collect(),
         owner_references: hpa.owner.iter().cloned().collect(),
         ..ObjectMeta::default()
     };

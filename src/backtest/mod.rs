@@ -18,10 +18,10 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::input::Input;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::note::Note;
-use crate::snapshot::surroundings::{DeploymentStrategy, Workload};
+use crate::snapshot::surroundings::{Replacement, UpdateStrategy, Workload};
 use crate::whatif::overrides::{Assumptions, Override};
 use crate::whatif::timeline::{
-    Course, LoadFacts, Player, Record, Rollout, Strategy, Timeline, TimelineOptions, Totals,
+    Course, LoadFacts, OtherRun, Player, Record, Rollout, Strategy, Timeline, TimelineOptions, Totals,
     begin_with_load,
 };
 pub use check::{Check, Recorded};
@@ -157,7 +157,12 @@ impl Plan {
     pub fn beside<'s>(mut self, others: impl Iterator<Item = &'s Assumptions>) -> Self {
         let decision = decide(&self.observed);
         let specs = others.filter_map(|own| own.apply(self.observed.clone(), &decision).ok());
-        self.timeline.others = specs.map(|(input, _)| input.snapshot.hpa.spec).collect();
+        let runs = specs.map(|(Input { snapshot, .. }, _)| {
+            let containers = snapshot.pods.iter().flat_map(|pod| pod.running(false));
+            let containers = containers.map(|own| own.name.clone()).collect();
+            OtherRun { spec: snapshot.hpa.spec, containers }
+        });
+        self.timeline.others = runs.collect();
         self
     }
 
@@ -175,7 +180,8 @@ impl Plan {
             // A percentage refers to the requests of the running pods, so that all runs have the same load.
             Some(running) => {
                 let (mut running, _) = running.apply(self.observed.clone(), &decision)?;
-                let mut player = Player::new(timeline, &mut running.snapshot, &mut overrides);
+                let (was, is) = (&mut running.snapshot, &mut input.snapshot);
+                let mut player = Player::beside(timeline, was, Some(is), &mut overrides);
                 match (self.rollout, &mut player) {
                     (Some(at), Ok(player)) => {
                         roll_out(at, &assumptions, player, running, &mut input, &mut overrides)?;
@@ -258,21 +264,25 @@ fn roll_out(
     let known = [assumptions.workload(hpa), input.surroundings.workload(target)];
     // The API server states the defaults: one that it has read but that states none was saved without.
     let states = |it: &&Workload| it.strategy.is_some() || it.status.is_none();
+    let how = Replacement::of(target, known.into_iter().flatten());
     let known: Vec<&Workload> = known.into_iter().flatten().filter(states).collect();
     let stated = known.iter().find_map(|it| it.strategy.clone());
-    let stated = stated.or_else(|| known.first().map(|_| DeploymentStrategy::default()));
-    let strategy = Strategy::of(target, stated.as_ref())?;
-    let rollout =
-        Rollout::between(&running.snapshot, &input.snapshot, at, strategy.unwrap_or_default());
+    let stated = stated.or_else(|| known.first().map(|_| UpdateStrategy::default()));
+    let strategy = Strategy::of(target, stated.as_ref(), how)?;
+    let played = strategy.unwrap_or_else(|| Strategy::default_of(target));
+    let rollout = Rollout::between(&running.snapshot, &input.snapshot, at, played);
     input.notes.retain(|note| !matches!(note, Note::RolloutFirst { .. }));
     if let Some(rollout) = rollout {
         let own = rollout.own();
-        if !player.roll_out(rollout, running.snapshot.controller.sync_period) {
+        if how == Replacement::Paused {
+            input.notes.push(Note::RolloutPaused { target: name });
+        } else if !player.roll_out(rollout, running.snapshot.controller.sync_period) {
             input.notes.push(Note::RolloutAfterEnd { at, target: name });
         } else {
             overrides.push(own);
             if strategy.is_none() {
-                input.notes.push(Note::RolloutAsDeployment { target: name });
+                let is_stateful = Strategy::is_stateful(target);
+                input.notes.push(Note::RolloutByDefault { target: name, is_stateful });
             }
         }
     }

@@ -149,6 +149,17 @@ pub fn unknown_fields(json: &str) -> Result<Vec<UnknownField>, Refused> {
     Ok(manifest::unknown_fields(json)?)
 }
 
+/// The path in a ScaledObject of a field of the HPA that KEDA makes of it.
+pub fn path_of(field: &str) -> String {
+    const PATHS: [(&str, &str); 3] = [
+        ("spec.behavior", "spec.advanced.horizontalPodAutoscalerConfig.behavior"),
+        ("spec.minReplicas", "spec.minReplicaCount"),
+        ("spec.maxReplicas", "spec.maxReplicaCount"),
+    ];
+    let own = PATHS.iter().find_map(|(path, own)| Some((own, field.strip_prefix(path)?)));
+    own.map_or_else(|| field.to_owned(), |(own, rest)| format!("{own}{rest}"))
+}
+
 impl KedaHpa {
     /// The HPA that KEDA makes of a ScaledObject, `newHPAForScaledObject` in `hpa.go`. The namespace
     /// is the one to use where the manifest states none.

@@ -3,7 +3,7 @@
 pub(super) mod load;
 
 use super::words::{self, count, duration};
-use crate::apimachinery::annotations::{KEDA_PAUSED_SCALE_IN, KEDA_TRANSFER};
+use crate::apimachinery::annotations::{KEDA_OWNERSHIP, KEDA_PAUSED_SCALE_IN, KEDA_TRANSFER};
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::{go, names};
 use crate::error::listed;
@@ -12,8 +12,9 @@ use crate::saved::assemble::{is_built_in, save_command};
 use crate::snapshot::Documents;
 use crate::snapshot::evidence::LEASE_NAMESPACE;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::note::{KedaNote, Note, OtherHpaIgnored, Unlearnt};
+use crate::snapshot::note::{KedaNote, NotOwned, Note, OtherHpaIgnored, Unlearnt};
 use crate::snapshot::right::Cause;
+use crate::snapshot::surroundings::Replacement;
 
 /// Why there is no timeline.
 pub(crate) const NOT_PLAYED: &str = "no timeline: the scale cannot be read";
@@ -198,13 +199,33 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         Note::ManifestRenamed { manifest, hpa } => {
             format!("the manifest of {manifest} is used for {hpa} and inherits its history")
         }
-        Note::RolloutFirst { target } => format!(
-            "a rollout of {target} has to replace the pods first; the new ones are assumed to use what \
-             the observed ones do"
-        ),
-        Note::RolloutAsDeployment { target } => format!(
-            "the strategy of {target} is unknown: the rollout is simulated with the defaults of a \
-             Deployment"
+        Note::RolloutFirst { target, how } => rollout_first(target, *how),
+        Note::RequestFar { item, before, after, times } => {
+            let than = match before {
+                Some(before) => format!("{times} times the observed {before}"),
+                None => "where there was none".to_owned(),
+            };
+            let meant = match after.to_string() {
+                // Cores without a unit.
+                cores if item.starts_with("cpu") && cores.bytes().all(|c| c.is_ascii_digit()) => {
+                    format!("; was {cores}m meant, {cores} thousandths of a core?")
+                }
+                _ => String::new(),
+            };
+            format!(
+                "the {item} is assumed to be {after}, {than}: a pod for which no node has room stays \
+                 pending{meant}"
+            )
+        }
+        Note::RolloutByDefault { target, is_stateful } => {
+            let kind = if *is_stateful { "StatefulSet" } else { "Deployment" };
+            format!(
+                "the strategy of {target} is unknown: the rollout is simulated with the defaults of a \
+                 {kind}"
+            )
+        }
+        Note::RolloutPaused { target } => format!(
+            "{target} is paused and replaces no pods: nothing changes before spec.paused is removed (--at)"
         ),
         Note::RolloutAfterEnd { at, target } => format!(
             "the run ends before the rollout of {target} begins after {}: nothing changes (--at)",
@@ -228,6 +249,37 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         Note::NotPlayed => NOT_PLAYED.to_owned(),
         Note::ExitCodeOfFirstPass => "--exit-code is about the first pass, not the run".to_owned(),
     }
+}
+
+/// What has to happen before the answer holds.
+fn rollout_first(target: &str, how: Replacement) -> String {
+    let first = match how {
+        Replacement::Rolling => {
+            format!("a rollout of {target} has to replace the pods first")
+        }
+        Replacement::Recreate => format!(
+            "a rollout of {target} has to replace the pods first, and removes all of them before it \
+             creates new ones (spec.strategy.type: Recreate)"
+        ),
+        Replacement::Paused => format!(
+            "{target} is paused and replaces no pods (spec.paused): the answer holds once it is resumed \
+             and all pods are replaced"
+        ),
+        Replacement::OnDelete => format!(
+            "{target} replaces only pods that are deleted (spec.updateStrategy.type: OnDelete): the \
+             answer holds once all of them are"
+        ),
+        Replacement::ByKind => format!(
+            "{target} has no rollouts and replaces only pods that are deleted: the answer holds once all \
+             of them are"
+        ),
+        Replacement::AllBut(partition) => format!(
+            "{target} replaces only pods from ordinal {partition} on \
+             (spec.updateStrategy.rollingUpdate.partition): the answer holds once the others are \
+             replaced, too"
+        ),
+    };
+    format!("{first}; the new ones are assumed to use what the observed ones do")
 }
 
 /// What KEDA does with a ScaledObject.
@@ -285,12 +337,14 @@ fn keda(note: &KedaNote) -> String {
             "{metric} has the value of {running}: of the running HPA's metrics, only that one has this \
              name after its index"
         ),
-        KedaNote::NotOwned { hpa, takes_over: true } => {
-            format!(
-                "{KEDA_TRANSFER}: KEDA takes over HorizontalPodAutoscaler/{hpa}, which it did not create"
-            )
-        }
-        KedaNote::NotOwned { hpa, takes_over: false } => format!(
+        KedaNote::NotOwned { hpa, fate: NotOwned::TakenOver(annotation) } => format!(
+            "{annotation}: KEDA takes over HorizontalPodAutoscaler/{hpa}, which it did not create"
+        ),
+        KedaNote::NotOwned { hpa, fate: NotOwned::Beside(name) } => format!(
+            "{KEDA_OWNERSHIP} of HorizontalPodAutoscaler/{hpa} has KEDA create \
+             HorizontalPodAutoscaler/{name} beside it: both scale the target until one is deleted"
+        ),
+        KedaNote::NotOwned { hpa, fate: NotOwned::Refuses } => format!(
             "KEDA's webhook refuses it while HorizontalPodAutoscaler/{hpa}, which KEDA did not create, \
              scales the target: delete that HPA, or have KEDA take it over with the annotation \
              {KEDA_TRANSFER}: \"true\" and spec.advanced.horizontalPodAutoscalerConfig.name: {hpa}"

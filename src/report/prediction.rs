@@ -15,7 +15,7 @@ use super::{Certainty, Explanation, Range};
 use crate::backtest::Backtest;
 use crate::whatif::expect::Expectation;
 use crate::whatif::kept::KeptTarget;
-use crate::whatif::overrides::{Override, Reported};
+use crate::whatif::overrides::Override;
 use crate::whatif::thresholds::Thresholds;
 use crate::whatif::timeline::Timeline;
 
@@ -217,7 +217,7 @@ fn assume(page: &mut Page, prediction: &Prediction<'_>, symbols: Symbols) {
 /// What is assumed and what was observed, side by side, with the verdict on each.
 fn overrides(prediction: &Prediction<'_>, verdicts: [&str; 2], symbols: Symbols) -> Table {
     let rows = prediction.overrides.iter().map(|own| {
-        let observed = own.observed.as_ref().map(Reported::plain).unwrap_or_default();
+        let observed = own.observed().unwrap_or_default();
         vec![own.item.clone(), assumed(own, symbols.arrow), observed]
     });
     let answers = ["answer"].into_iter().chain(verdicts).map(str::to_owned).collect();

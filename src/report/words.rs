@@ -90,8 +90,7 @@ pub(super) fn list(parts: &[String]) -> String {
 
 /// Words what is assumed about something, and what was observed.
 pub(super) fn in_words(own: &Override, arrow: &str) -> String {
-    let observed = own.observed.as_ref();
-    let observed = observed.map(|observed| format!(" (observed {})", observed.plain()));
+    let observed = own.observed().map(|observed| format!(" (observed {observed})"));
     format!("{} {}{}", own.item, assumed(own, arrow), observed.unwrap_or_default())
 }
 

@@ -44,10 +44,24 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
         }
         for path in paths {
             let (bytes, origin) = read_whole(&path)?;
-            read_bytes(bytes, &origin, &mut objects)?;
+            let is_template = objects.are_manifests && is_template(&bytes);
+            read_bytes(bytes, &origin, &mut objects)
+                .map_err(|e| if is_template { e.hint(RENDERED) } else { e })?;
         }
     }
     Ok(objects)
+}
+
+/// What is read instead of the sources of a chart.
+pub(crate) const RENDERED: &str = "this is a template: use the output of `helm template` or `kustomize build`";
+
+/// Whether a text has a value or a line that a chart has yet to replace. Rendered manifests may have such text
+/// inside of others, as rules of alerts do.
+fn is_template(bytes: &[u8]) -> bool {
+    let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_start);
+    lines.into_iter().any(|line| {
+        line.starts_with(b"{{") || line.windows(4).any(|part| matches!(part, b": {{" | b"- {{"))
+    })
 }
 
 /// The maximum size of one input: a gibibyte; 100,000 whole pods need less.

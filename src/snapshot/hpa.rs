@@ -35,6 +35,9 @@ pub struct Hpa {
     pub labels: Labels,
     /// The object that controls it, such as a ScaledObject.
     pub owner: Option<OwnerReference>,
+    /// Whether KEDA's webhook accepts a ScaledObject beside it, by its annotation
+    /// `validations.keda.sh/hpa-ownership`.
+    pub accepts_scaled_objects: bool,
     /// `metadata.generation`, which API servers maintain from 1.37 on.
     pub generation: Option<i64>,
     /// The desired behavior, with defaults applied.
@@ -83,6 +86,7 @@ impl Hpa {
             deletion_timestamp: None,
             labels: Labels::default(),
             owner: None,
+            accepts_scaled_objects: false,
             generation: None,
             spec: serde_json::from_value(hpa["spec"].take()).expect("a spec"),
             status: serde_json::from_value(status).expect("a status"),

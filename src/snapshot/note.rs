@@ -10,6 +10,8 @@ use super::hpa::MetricValueStatus;
 use super::load::LoadNote;
 use super::manager::ManagerFlag;
 use super::right::{Cause, MissingRight};
+use super::surroundings::Replacement;
+use crate::apimachinery::quantity::Quantity;
 use crate::version::Version;
 
 /// One note for the user.
@@ -263,13 +265,33 @@ pub enum Note {
         /// The HPA's.
         hpa: String,
     },
-    /// The assumed requests only take effect after a rollout.
+    /// The assumed requests only take effect after the pods are replaced.
     RolloutFirst {
         /// The target.
         target: String,
+        /// How they are.
+        how: Replacement,
     },
-    /// The strategy of a rollout is not known: it is played with the defaults of a Deployment.
-    RolloutAsDeployment {
+    /// The assumed request is so large that a unit may have been forgotten.
+    RequestFar {
+        /// What is requested by whom.
+        item: String,
+        /// What was requested, if anything was.
+        before: Option<Quantity>,
+        /// What is assumed.
+        after: Quantity,
+        /// How many times as much that is.
+        times: i64,
+    },
+    /// The strategy of a rollout is not known: it is played with the defaults.
+    RolloutByDefault {
+        /// The target.
+        target: String,
+        /// Whether they are those of a StatefulSet, instead of a Deployment.
+        is_stateful: bool,
+    },
+    /// The rollout does not begin, because the target is paused.
+    RolloutPaused {
         /// The target.
         target: String,
     },
@@ -359,14 +381,25 @@ pub enum KedaNote {
     NotOwned {
         /// The HPA.
         hpa: String,
-        /// Whether the ScaledObject takes it over.
-        takes_over: bool,
+        /// What comes of it.
+        fate: NotOwned,
     },
     /// Fields that only KEDA itself uses.
     NotInHpa {
         /// The fields.
         fields: Vec<String>,
     },
+}
+
+/// What comes of an HPA that KEDA did not create, and whose target a ScaledObject is to scale.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotOwned {
+    /// KEDA's webhook refuses the ScaledObject.
+    Refuses,
+    /// KEDA takes the HPA over, because of this annotation.
+    TakenOver(&'static str),
+    /// KEDA creates another one of this name beside it, because of an annotation of the HPA.
+    Beside(String),
 }
 
 /// Why another HPA is ignored.
@@ -398,6 +431,11 @@ pub enum Unlearnt {
 }
 
 impl Note {
+    /// That the pods of a target have to be replaced first, in a rolling update as far as is known yet.
+    pub(crate) fn rollout_first(target: String) -> Self {
+        Self::RolloutFirst { target, how: Replacement::Rolling }
+    }
+
     /// Returns the missing right, if there is one.
     pub fn missing_right(&self) -> Option<&MissingRight> {
         match self {

@@ -73,19 +73,21 @@ pub struct Workload {
     pub replicas: Option<i32>,
     /// `spec.selector`.
     pub selector: Option<LabelSelector>,
-    /// `spec.strategy` of a Deployment, if stated.
-    pub strategy: Option<DeploymentStrategy>,
+    /// `spec.strategy` of a Deployment, or `spec.updateStrategy` of a StatefulSet, if stated.
+    pub strategy: Option<UpdateStrategy>,
+    /// `spec.paused`, if stated.
+    pub paused: Option<bool>,
     /// `spec.template`.
     pub template: Option<Box<Pod>>,
     /// `status`; `None` if the object has none, as in manifests.
     pub status: Option<WorkloadStatus>,
 }
 
-/// How a Deployment replaces its pods.
+/// How a Deployment or StatefulSet replaces its pods.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct DeploymentStrategy {
-    /// `RollingUpdate` or `Recreate`; the former if empty.
+pub struct UpdateStrategy {
+    /// `RollingUpdate`, or `Recreate` of a Deployment, or `OnDelete` of a StatefulSet; the first if empty.
     #[serde(
         rename = "type",
         skip_serializing_if = "String::is_empty",
@@ -94,13 +96,16 @@ pub struct DeploymentStrategy {
     pub type_: String,
     /// The limits of a rolling update.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rolling_update: Option<RollingUpdateDeployment>,
+    pub rolling_update: Option<RollingUpdate>,
 }
 
 /// The limits of a rolling update.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct RollingUpdateDeployment {
+pub struct RollingUpdate {
+    /// How many pods a StatefulSet does not replace: those with the lowest ordinals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub partition: Option<i32>,
     /// How many pods there may be above the replicas.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<IntOrString>,
@@ -117,6 +122,60 @@ pub enum IntOrString {
     Int(i32),
     /// A percentage, such as `25%`.
     String(String),
+}
+
+/// How the pods of a workload come to be those of a changed template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Replacement {
+    /// In a rolling update, or one that is not known.
+    Rolling,
+    /// All at once: `Recreate`.
+    Recreate,
+    /// Not at all until `spec.paused` is unset.
+    Paused,
+    /// Once someone deletes them: `OnDelete`.
+    OnDelete,
+    /// Likewise, because of its kind: a ReplicaSet or ReplicationController has no rollouts.
+    ByKind,
+    /// In a rolling update, except for the first ones: `partition`.
+    AllBut(i32),
+}
+
+impl Replacement {
+    /// Returns how the pods of a target are replaced. `known` is what is known of it, such as its manifest and
+    /// what is running: what the first one does not state is as in the next.
+    pub fn of<'w>(
+        target: &CrossVersionObjectReference,
+        known: impl Iterator<Item = &'w Workload> + Clone,
+    ) -> Self {
+        if target.has_no_rollouts() {
+            return Self::ByKind;
+        }
+        if known.clone().find_map(|own| own.paused) == Some(true) {
+            return Self::Paused;
+        }
+        let Some(stated) = known.clone().find_map(|own| own.strategy.as_ref()) else {
+            return Self::Rolling;
+        };
+        let partition = stated.rolling_update.as_ref().and_then(|own| own.partition);
+        match (&*stated.type_, partition) {
+            ("Recreate", _) => Self::Recreate,
+            ("OnDelete", _) => Self::OnDelete,
+            (_, Some(partition)) if partition > 0 => Self::AllBut(partition),
+            _ => Self::Rolling,
+        }
+    }
+}
+
+impl CrossVersionObjectReference {
+    /// Whether it is to an object that never replaces its pods.
+    fn has_no_rollouts(&self) -> bool {
+        let kind = &*self.kind.to_lowercase();
+        matches!(
+            (self.group(), kind),
+            ("apps" | "extensions", "replicaset") | ("", "replicationcontroller")
+        )
+    }
 }
 
 /// The status of a workload.
@@ -215,7 +274,11 @@ impl Serialize for Workload {
             #[serde(skip_serializing_if = "Option::is_none")]
             selector: Option<Selector<'a>>,
             #[serde(skip_serializing_if = "Option::is_none")]
-            strategy: &'a Option<DeploymentStrategy>,
+            strategy: Option<&'a UpdateStrategy>,
+            #[serde(rename = "updateStrategy", skip_serializing_if = "Option::is_none")]
+            update_strategy: Option<&'a UpdateStrategy>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            paused: Option<bool>,
             #[serde(skip_serializing_if = "Option::is_none")]
             template: Option<T>,
         }
@@ -231,10 +294,14 @@ impl Serialize for Workload {
             true => Selector::Map(&selector.match_labels),
             false => Selector::Labels(selector),
         });
+        let strategy = self.strategy.as_ref();
+        let is_stateful = self.kind == "StatefulSet";
         let spec = Spec {
             replicas: self.replicas,
             selector,
-            strategy: &self.strategy,
+            strategy: strategy.filter(|_| !is_stateful),
+            update_strategy: strategy.filter(|_| is_stateful),
+            paused: self.paused,
             template: self.template.as_deref().map(Pod::to_template),
         };
         Wire { metadata: &self.metadata, spec, status: &self.status }.serialize(serializer)

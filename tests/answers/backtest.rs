@@ -334,7 +334,8 @@ fn a_rollout_says_how_it_is_played() {
     };
     let strategy = json!({"type": "RollingUpdate",
         "rollingUpdate": {"maxSurge": 2, "maxUnavailable": "0%"}});
-    let unknown = Note::RolloutAsDeployment { target: "Deployment/web".to_owned() };
+    let target = || "Deployment/web".to_owned();
+    let unknown = Note::RolloutByDefault { target: target(), is_stateful: false };
     for (more, how, is_unknown) in [
         (None, "with up to 25% more and 25% fewer pods", true),
         (Some(json!({})), "with up to 25% more and 25% fewer pods", false),
@@ -353,6 +354,14 @@ fn a_rollout_says_how_it_is_played() {
         let first = |note: &Note| matches!(note, Note::RolloutFirst { .. });
         assert!(!run.input.notes.iter().any(first));
     }
+    // A paused Deployment replaces no pods.
+    let paused = workload("Deployment", json!({"paused": true}));
+    let input = observed_with(&json!({}), 4, Some(paused));
+    let played = rolled_out(plan(&input, &[Some(200); 40]), 60, &["--request=cpu=x2"]);
+    let run = &played.candidates[0].run;
+    assert!(run.input.notes.contains(&Note::RolloutPaused { target: target() }));
+    assert!(!run.overrides.iter().any(|own| own.item == "rollout"));
+    assert_eq!(run.timeline.changes, played.replay.timeline.changes);
 }
 
 #[test]
@@ -769,7 +778,7 @@ fn what_every_candidate_assumes_or_lacks_is_said() {
         (
             format!("{keda} --hpa tests/keda/scaledobject.yaml --for 10m"),
             0,
-            "    State its value: --metric s1-cron-",
+            "    State the value of s1-cron-",
         ),
         (
             format!("{chart} --hpa tests/charts/rendered/replicas.yaml --for 10m"),

@@ -146,22 +146,45 @@ fn an_hpa_that_keda_did_not_create() {
     let state = std::fs::read_to_string("tests/keda/state.yaml").expect("a file");
     let owner = state.lines().find(|line| line.contains("ownerReferences")).expect("an owner");
     let path = directory.path().join("state.yaml").display().to_string();
-    std::fs::write(&path, state.replace(&format!("{owner}\n"), "")).expect("a file");
     let transfer = "{name: web, namespace: shop, annotations: \
                     {scaledobject.keda.sh/transfer-hpa-ownership: 'true'}}\nspec:\n  advanced: \
                     {horizontalPodAutoscalerConfig: {name: keda-hpa-web}}";
-    for (text, expected) in [
+    let accepted = "annotations: {validations.keda.sh/hpa-ownership: 'false'}";
+    let other = "spec:\n  advanced: {horizontalPodAutoscalerConfig: {name: web-2}}";
+    for (owner_is, text, expected) in [
         (
+            "",
             manifest(),
             "KEDA's webhook refuses it while HorizontalPodAutoscaler/keda-hpa-web, which KEDA did not \
              create, scales the target",
         ),
         (
+            "annotations: {validations.keda.sh/hpa-ownership: 'true'}",
+            manifest(),
+            "KEDA's webhook refuses it while HorizontalPodAutoscaler/keda-hpa-web",
+        ),
+        (
+            accepted,
+            manifest(),
+            "validations.keda.sh/hpa-ownership: KEDA takes over HorizontalPodAutoscaler/keda-hpa-web, \
+             which it did not create",
+        ),
+        (
+            accepted,
+            manifest().replace("spec:", other),
+            "validations.keda.sh/hpa-ownership of HorizontalPodAutoscaler/keda-hpa-web has KEDA create \
+             HorizontalPodAutoscaler/web-2 beside it: both scale the target until one is deleted",
+        ),
+        (
+            "",
             manifest().replace("{name: web, namespace: shop}\nspec:", transfer),
             "scaledobject.keda.sh/transfer-hpa-ownership: KEDA takes over \
              HorizontalPodAutoscaler/keda-hpa-web, which it did not create",
         ),
     ] {
+        let indent = owner.len() - owner.trim_start().len();
+        let owner_is = format!("{:indent$}{owner_is}\n", "");
+        std::fs::write(&path, state.replace(&format!("{owner}\n"), &owner_is)).expect("a file");
         let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
             .args(["predict", "keda-hpa-web", "-f", &path, "--hpa", "-"])
             .write_stdin(text)
@@ -245,10 +268,16 @@ fn what_keda_refuses() {
         (
             "  cooldownPeriod: 120\n",
             "  advanced: {horizontalPodAutoscalerConfig: {behavior: {scaleDown: {stabilizationWindowSeconds: 4000}}}}\n",
-            "error: standard input: HorizontalPodAutoscaler.autoscaling \"keda-hpa-web\" is invalid: \
-             spec.behavior.scaleDown.stabilizationWindowSeconds: Invalid value: 4000: must be less than \
-             or equal to 3600\n\
-             hint: the API server would reject this change with these causes\n",
+            "error: standard input: spec.advanced.horizontalPodAutoscalerConfig.behavior.scaleDown\
+             .stabilizationWindowSeconds: Invalid value: 4000: must be less than or equal to 3600\n\
+             hint: the API server would reject the HPA that KEDA makes of it\n",
+        ),
+        (
+            "  cooldownPeriod: 120\n",
+            "  advanced: {horizontalPodAutoscalerConfig: {behavior: {scaleUp: {selectPolicy: Never}}}}\n",
+            "error: standard input: spec.advanced.horizontalPodAutoscalerConfig.behavior.scaleUp\
+             .selectPolicy: Unsupported value: \"Never\": supported values: \"Disabled\", \"Max\", \"Min\"\n\
+             hint: the API server would reject the HPA that KEDA makes of it\n",
         ),
         (
             "scaleTargetRef: {name: web}",

@@ -424,6 +424,27 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
             "",
         ),
         ("\n".to_owned(), "failed to read standard input: it is empty", ""),
+        (
+            "{{- if .Values.autoscaling.enabled }}\n".to_owned() + &hpa("web", "web"),
+            "failed to read standard input:",
+            "this is a template: use the output of `helm template` or `kustomize build`",
+        ),
+        (
+            hpa("web", "web").replace("maxReplicas: 3", "maxReplicas: {{ .Values.max }}"),
+            "failed to read standard input:",
+            "this is a template",
+        ),
+        (
+            hpa("'{{ .Release.Name }}'", "'{{ .Release.Name }}'"),
+            "standard input: it scales Deployment/{{ .Release.Name }}, the HPA Deployment/web",
+            "this is a template",
+        ),
+        (
+            all(&[hpa("'{{ .Release.Name }}'", "'{{ .Release.Name }}'"), workload("Deployment", "api")]),
+            "standard input: contains neither a HorizontalPodAutoscaler for Deployment/web nor \
+             Deployment/web",
+            "this is a template",
+        ),
     ] {
         let (code, stdout, stderr) = predict("web", &["--hpa", "-"], &text);
         assert_eq!((code, &*stdout), (Some(2), ""), "{text}\n{stderr}");

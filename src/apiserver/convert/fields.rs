@@ -237,13 +237,32 @@ const STATEFUL_SET: Shape = Of(
     ],
 );
 
-/// Returns the fields that a workload in a built-in API should not have: those of its spec, its template, and
-/// the containers and resources in it. Other workloads have schemas of their own.
+/// A Rollout of Argo Rollouts 1.9 (`RolloutSpec` in `pkg/apis/rollouts/v1alpha1/types.go`). How it replaces its
+/// pods differs from version to version, and is not looked into.
+const ROLLOUT: Shape = Fields(&[
+    ("replicas", Any),
+    SELECTED,
+    TEMPLATE,
+    ("workloadRef", Fields(&[("apiVersion", Any), ("kind", Any), ("name", Any), ("scaleDown", Any)])),
+    ("minReadySeconds", Any),
+    ("rollbackWindow", Any),
+    ("strategy", Any),
+    ("revisionHistoryLimit", Any),
+    ("paused", Any),
+    ("progressDeadlineSeconds", Any),
+    ("progressDeadlineAbort", Any),
+    ("restartAt", Any),
+    ("analysis", Any),
+]);
+
+/// Returns the fields that a workload should not have: those of its spec, its template, and the containers and
+/// resources in it. A Job is no target of an HPA.
 pub(crate) fn unknown_in_workload(object: &Value, group: &str, kind: &str) -> Vec<UnknownField> {
     let spec = match (group, kind) {
         ("apps", "Deployment") => DEPLOYMENT,
         ("apps", "StatefulSet") => STATEFUL_SET,
         ("apps", "ReplicaSet") => Of(names::<ReplicaSetSpec>, &[SELECTED, TEMPLATE]),
+        ("argoproj.io", "Rollout") => ROLLOUT,
         ("", "ReplicationController") => Of(names::<ReplicationControllerSpec>, &[TEMPLATE]),
         _ => Any,
     };
@@ -464,6 +483,20 @@ mod tests {
             ("apps", "ReplicaSet", json!({"spec": {"strategy": {}}}), "spec.strategy, "),
             ("", "ReplicationController", json!({"spec": {"selector": {"app": "web"}}}), ""),
             ("argoproj.io", "Rollout", json!({"spec": {"workloadRef": {}}}), ""),
+            ("batch", "Job", json!({"spec": {"any": 1}}), ""),
+            (
+                "argoproj.io",
+                "Rollout",
+                json!({"spec": {"replica": 7, "strategy": {"canary": {"any": 1}}, "paused": true}}),
+                "spec.replica, spec.replicas",
+            ),
+            (
+                "argoproj.io",
+                "Rollout",
+                container(json!({"resources": {"request": {"cpu": "200m"}}})),
+                "spec.template.spec.containers[0].resources.request, \
+                 spec.template.spec.containers[0].resources.requests",
+            ),
             (
                 "apps",
                 "Deployment",

@@ -9,7 +9,7 @@ use super::cause::{Cause, Path, Shown};
 use crate::apimachinery::names;
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::snapshot::pod::{Container, Pod};
-use crate::snapshot::surroundings::{IntOrString, Workload};
+use crate::snapshot::surroundings::{IntOrString, RollingUpdate, UpdateStrategy, Workload};
 
 /// Returns why the API server would not take the replicas, the selector and the template of a workload, of
 /// which `whole` is the JSON; empty if it would, and for a workload without a template.
@@ -21,7 +21,7 @@ pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
         let shown = Shown::Number(replicas.into());
         causes.push(path.child("replicas").invalid(shown, NOT_NEGATIVE));
     }
-    causes.extend(validate_strategy(workload, &path.child("strategy")));
+    causes.extend(validate_strategy(workload, &path));
     let Some(template) = workload.template.as_deref() else { return causes };
     causes.extend(validate_selector(workload, template, &path));
     causes.extend(validate_pod(template, whole, &path.child("template").child("spec")));
@@ -30,27 +30,87 @@ pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
 
 const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 
-/// The limits of a rolling update (`ValidateDeploymentStrategy`).
-fn validate_strategy(workload: &Workload, path: &Path) -> Option<Cause> {
-    let strategy = workload.strategy.as_ref()?;
-    let limits = strategy.rolling_update.as_ref()?;
+/// How the pods are replaced (`ValidateDeploymentStrategy`, and the strategy in `ValidateStatefulSetSpec`).
+fn validate_strategy(workload: &Workload, path: &Path) -> Vec<Cause> {
+    let is_stateful = workload.kind == "StatefulSet";
+    let Some(UpdateStrategy { type_, rolling_update }) = &workload.strategy else {
+        return Vec::new();
+    };
+    let path = path.child(if is_stateful { "updateStrategy" } else { "strategy" });
     let own = path.child("rollingUpdate");
-    if strategy.type_ == "Recreate" {
-        return Some(own.forbidden("may not be specified when strategy `type` is 'Recreate'"));
+    match (&**type_, is_stateful) {
+        ("" | "RollingUpdate", _) => {}
+        ("OnDelete", true) => {
+            let detail = "only allowed for updateStrategy 'RollingUpdate'";
+            let limits = rolling_update.iter().map(|it| json!(it).to_string());
+            return limits.map(|it| own.invalid(Shown::Raw(&it), detail)).collect();
+        }
+        ("Recreate", false) => {
+            let detail = "may not be specified when strategy `type` is 'Recreate'";
+            return rolling_update.iter().map(|_| own.forbidden(detail)).collect();
+        }
+        (other, true) => {
+            let detail = "must be 'RollingUpdate' or 'OnDelete'";
+            return vec![path.child("type").invalid(Shown::Text(other), detail)];
+        }
+        (other, false) => {
+            return vec![path.child("type").not_supported(other, &["Recreate", "RollingUpdate"])];
+        }
+    }
+    let Some(RollingUpdate { partition, max_surge, max_unavailable }) = rolling_update else {
+        return Vec::new();
+    };
+    let mut causes = Vec::new();
+    if let Some(partition) = partition.filter(|own| is_stateful && *own < 0) {
+        let shown = Shown::Number(partition.into());
+        causes.push(own.child("partition").invalid(shown, NOT_NEGATIVE));
+    }
+    let unavailable = own.child("maxUnavailable");
+    causes.extend(max_unavailable.iter().flat_map(|it| validate_limit(it, &unavailable)));
+    if !is_stateful {
+        let surge = own.child("maxSurge");
+        causes.extend(max_surge.iter().flat_map(|it| validate_limit(it, &surge)));
     }
     let is_zero = |limit: &Option<IntOrString>| match limit {
         Some(IntOrString::Int(pods)) => *pods == 0,
-        Some(IntOrString::String(text)) => {
-            text.strip_suffix('%').is_some_and(|percent| percent.parse() == Ok(0))
-        }
+        Some(IntOrString::String(text)) => percent(text) == Some(0),
         None => false,
     };
-    let shown = match &limits.max_unavailable {
-        Some(IntOrString::String(text)) => Shown::Text(text),
-        _ => Shown::Number(0),
-    };
-    (is_zero(&limits.max_surge) && is_zero(&limits.max_unavailable))
-        .then(|| own.child("maxUnavailable").invalid(shown, "may not be 0 when `maxSurge` is 0"))
+    if let Some(limit) = max_unavailable.as_ref().filter(|_| is_zero(max_unavailable)) {
+        let detail = match is_stateful {
+            true => Some("cannot be 0"),
+            false => is_zero(max_surge).then_some("may not be 0 when `maxSurge` is 0"),
+        };
+        let shown = json!(limit).to_string();
+        causes.extend(detail.map(|detail| unavailable.invalid(Shown::Raw(&shown), detail)));
+    }
+    if let Some(IntOrString::String(text)) = max_unavailable
+        && percent(text).is_some_and(|percent| percent > 100)
+    {
+        causes.push(unavailable.invalid(Shown::Json(text), "must not be greater than 100%"));
+    }
+    causes
+}
+
+/// A number of pods, or a percentage of them (`ValidatePositiveIntOrPercent`).
+fn validate_limit(limit: &IntOrString, path: &Path) -> Option<Cause> {
+    match limit {
+        IntOrString::Int(pods) if *pods < 0 => {
+            Some(path.invalid(Shown::Number((*pods).into()), NOT_NEGATIVE))
+        }
+        IntOrString::String(text) if percent(text).is_none() => {
+            let detail = "a valid percent string must be a numeric string followed by an ending '%' \
+                          (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')";
+            Some(path.invalid(Shown::Json(text), detail))
+        }
+        _ => None,
+    }
+}
+
+/// A percentage, which has no sign (`IsValidPercent`).
+fn percent(text: &str) -> Option<u64> {
+    let digits = text.strip_suffix('%').filter(|it| it.bytes().all(|c| c.is_ascii_digit()))?;
+    digits.parse().ok()
 }
 
 /// The selector, which has a default only in old APIs.
@@ -132,28 +192,76 @@ fn validate_resources(container: &Container, path: &Path) -> Vec<Cause> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value as Json, json};
 
     use super::validate;
     use crate::snapshot::surroundings::Workload;
 
     #[test]
     fn a_strategy_that_the_api_server_rejects_is_named() {
-        let limits = |surge: &str| json!({"maxSurge": surge, "maxUnavailable": 0});
-        for (strategy, cause) in [
-            (json!({"type": "RollingUpdate", "rollingUpdate": limits("25%")}), ""),
-            (json!({"type": "Recreate"}), ""),
+        let limits = |surge: Json, unavailable: Json| json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}});
+        let stateful = |own: Json| json!({"rollingUpdate": own});
+        for (kind, strategy, cause) in [
+            ("Deployment", limits(json!("25%"), json!(0)), ""),
+            // What rounds to no pod at all is no 0.
+            ("Deployment", limits(json!(0), json!("1%")), ""),
+            ("Deployment", json!({"rollingUpdate": {"maxSurge": 0}}), ""),
+            ("Deployment", json!({"type": "Recreate"}), ""),
             (
-                json!({"rollingUpdate": limits("0%")}),
+                "Deployment",
+                limits(json!("0%"), json!(0)),
                 "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: 0: may not be 0 when `maxSurge` is 0",
             ),
             (
-                json!({"type": "Recreate", "rollingUpdate": limits("1")}),
+                "Deployment",
+                limits(json!(0), json!("00%")),
+                "spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"00%\": may not be 0 when `maxSurge` is 0",
+            ),
+            (
+                "Deployment",
+                limits(json!(-1), json!("101%")),
+                "spec.strategy.rollingUpdate.maxSurge: Invalid value: -1: must be greater than or equal to 0; \
+                 spec.strategy.rollingUpdate.maxUnavailable: Invalid value: \"101%\": must not be greater than 100%",
+            ),
+            (
+                "Deployment",
+                limits(json!("+1%"), json!(1)),
+                "spec.strategy.rollingUpdate.maxSurge: Invalid value: \"+1%\": a valid percent string must \
+                 be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for \
+                 validation is '[0-9]+%')",
+            ),
+            (
+                "Deployment",
+                json!({"type": "Recreate", "rollingUpdate": {"maxSurge": "1"}}),
                 "spec.strategy.rollingUpdate: Forbidden: may not be specified when strategy `type` is 'Recreate'",
+            ),
+            (
+                "Deployment",
+                json!({"type": "OnDelete"}),
+                "spec.strategy.type: Unsupported value: \"OnDelete\": supported values: \"Recreate\", \"RollingUpdate\"",
+            ),
+            ("StatefulSet", json!({"type": "OnDelete"}), ""),
+            ("StatefulSet", stateful(json!({"partition": 2, "maxUnavailable": "50%"})), ""),
+            (
+                "StatefulSet",
+                json!({"type": "OnDelete", "rollingUpdate": {"partition": 1}}),
+                "spec.updateStrategy.rollingUpdate: Invalid value: {\"partition\":1}: only allowed for updateStrategy 'RollingUpdate'",
+            ),
+            (
+                "StatefulSet",
+                stateful(json!({"partition": -1, "maxUnavailable": 0})),
+                "spec.updateStrategy.rollingUpdate.partition: Invalid value: -1: must be greater than or equal to 0; \
+                 spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: 0: cannot be 0",
+            ),
+            (
+                "StatefulSet",
+                json!({"type": "Recreate"}),
+                "spec.updateStrategy.type: Invalid value: \"Recreate\": must be 'RollingUpdate' or 'OnDelete'",
             ),
         ] {
             let strategy = serde_json::from_value(strategy).unwrap();
-            let workload = Workload { strategy: Some(strategy), ..Workload::default() };
+            let kind = kind.to_owned();
+            let workload = Workload { kind, strategy: Some(strategy), ..Workload::default() };
             let causes = validate(&workload, &json!({}));
             let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
             assert_eq!(causes.join("; "), cause);

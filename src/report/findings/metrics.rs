@@ -7,9 +7,9 @@ use crate::findings::metrics::{
     BlockedByFailedMetric, ContainerMetricsMissing, MetricEmpty, MetricFailing, MetricNotFound,
     MetricsApiUnavailable, Refused, Unavailable, UnavailableService, UnknownContainer, Unmeasured,
 };
-use crate::report::words::{count, list, time};
+use crate::keda;
+use crate::report::words::{count, list, sentence, time};
 use crate::snapshot::hpa::MetricSource;
-use crate::snapshot::note::Note;
 
 /// `the external metrics API`
 fn api(group: &str) -> String {
@@ -69,7 +69,7 @@ impl About<'_> {
     }
 
     /// Returns a command that replaces a text in a metric.
-    fn replace(&self, path: &str, text: &str) -> String {
+    fn replace(&self, path: &str, text: &str) -> Option<String> {
         self.patch_metrics(&serde_json::json!([{"op": "replace", "path": path, "value": text}]))
     }
 
@@ -179,7 +179,7 @@ impl Words for MetricNotFound {
             ),
             (None, Some(near)) => (
                 format!("Use the name {near}, or add a rule to the adapter."),
-                Some(about.replace(&path, near)),
+                about.replace(&path, near),
             ),
             (None, None) => {
                 ("Correct the name, or add a rule for it to the adapter.".to_owned(), None)
@@ -247,33 +247,9 @@ impl Words for MetricEmpty {
                     .to_owned(),
             );
         }
-        // No metrics API can know a container that no pod has run.
-        let new = about.pass.input.notes.iter().find_map(|note| match note {
-            Note::OfManifest { note, .. } => match &**note {
-                Note::UsageUnknown { containers } => containers.first(),
-                _ => None,
-            },
-            _ => None,
-        });
-        let new = new.filter(|_| spec.is_resource());
-        // Nobody was asked for a metric that only a candidate has.
-        let is_assumed = about.pass.input.observed.as_ref().is_some_and(|observed| {
-            !spec.is_resource()
-                && !observed.spec.metrics.iter().any(|own| own.name() == spec.name())
-        });
-        let advice = match new {
-            None if is_assumed => {
-                format!(
-                    "State its value: --metric {}.",
-                    shell_word(&format!("{}=VALUE", spec.name()))
-                )
-            }
-            Some(container) => {
-                format!(
-                    "State the usage of the new container: --{} {container}=VALUE.",
-                    spec.name()
-                )
-            }
+        let assumed = about.of_candidate(*metric);
+        let advice = match assumed {
+            Some(state) => format!("{}.", sentence(&state)),
             None if spec.is_resource() => {
                 "Make sure that metrics-server scrapes the nodes of these pods.".to_owned()
             }
@@ -284,8 +260,12 @@ impl Words for MetricEmpty {
                 "Correct the selector, or let the source report 0 instead of nothing.".to_owned()
             }
         };
-        let commands =
-            if new.is_some() || is_assumed { Vec::new() } else { vec![about.ask(*metric)] };
+        // KEDA has yet to serve what its ScaledObject is to ask for, and no API knows a new container.
+        let is_served = !selector.contains(keda::OWNER) && !spec.is_resource();
+        let commands = match about.of_candidate(*metric) {
+            Some(_) if !is_served => Vec::new(),
+            _ => vec![about.ask(*metric)],
+        };
         Text {
             summary: format!("there is no value for {label} from {api}, {}", about.effect("it")),
             evidence,
@@ -308,6 +288,12 @@ impl Words for BlockedByFailedMetric {
             count(*proposal, "replica")
         )];
         evidence.extend(about.without().map(|without| format!("Without {it}: {without}.")));
+        let assumed: Option<Vec<String>> =
+            failed.iter().map(|metric| about.of_candidate(*metric)).collect();
+        let advice = match assumed {
+            Some(values) => format!("{}, or leave {it} out of the candidate.", sentence(&list(&values))),
+            None => format!("Repair {labels}, or {}.", self.way_around(about)),
+        };
         let removal = |metric: &usize| serde_json::json!({"op": "remove", "path": format!("/spec/metrics/{metric}")});
         let patch: serde_json::Value = failed.iter().rev().map(removal).collect();
         Text {
@@ -316,8 +302,8 @@ impl Words for BlockedByFailedMetric {
                 count(*replicas, "replica")
             ),
             evidence,
-            advice: format!("Repair {labels}, or {}.", self.way_around(about)),
-            commands: vec![about.patch_metrics(&patch)],
+            advice,
+            commands: about.patch_metrics(&patch).into_iter().collect(),
             objects: about.own(),
         }
     }
@@ -353,7 +339,7 @@ impl Words for UnknownContainer {
         let Self { metric, container, known, near } = self;
         let path = format!("/spec/metrics/{metric}/containerResource/container");
         let command = match near {
-            Some(near) => Some(about.replace(&path, near)),
+            Some(near) => about.replace(&path, near),
             None => about.list_pods("-o jsonpath='{.items[*].spec.containers[*].name}'"),
         };
         Text {
@@ -376,6 +362,15 @@ impl Words for ContainerMetricsMissing {
     fn text(&self, about: &About<'_>) -> Text {
         let Self { metric, container, pods, all, fails, template } = self;
         let label = about.label(*metric);
+        if let Some(state) = about.of_candidate(*metric).filter(|_| about.is_new(container)) {
+            let effect = about.effect(&label);
+            return Text {
+                summary: format!("no pod has run {container} yet, {effect}"),
+                advice: format!("{}.", sentence(&state)),
+                objects: about.own(),
+                ..Text::default()
+            };
+        }
         let effect = match fails {
             true => "which fails the metric for all pods",
             false if pods.len() == 1 => "so it counts as missing",
@@ -420,7 +415,7 @@ impl Words for ContainerMetricsMissing {
                     _ => format!("Use a container of the template: {}.", names(&own)),
                 };
                 let replace = |only: &&str| about.replace(&path, only);
-                (used, own.first().filter(|_| own.len() == 1).map(replace))
+                (used, own.first().filter(|_| own.len() == 1).and_then(replace))
             }
             None => ("Use a container that all pods have.".to_owned(), about.list_pods("")),
         };

@@ -21,6 +21,7 @@ use crate::engine::decision::MetricStep;
 use crate::findings::{Alternative, Code, Facts, Finding, Next, Severity};
 use crate::pass::Pass;
 use crate::snapshot::hpa::{Hpa, MetricSpec, MetricTarget};
+use crate::snapshot::note::Note;
 use crate::whatif::overrides::NamedMetric;
 
 /// A finding, worded. Serializes as the published object.
@@ -238,16 +239,54 @@ impl<'a> About<'a> {
         self.kubectl_for(&owner.name, "patch scaledobject", &patch(&own.into()))
     }
 
-    /// Returns a command that changes metrics with a JSON patch of the HPA. Metrics that KEDA creates from
-    /// triggers have nothing in common with those.
-    fn patch_metrics(&self, patch: &Value) -> String {
-        match self.hpa().scaled_object() {
+    /// Returns a command that changes metrics with a JSON patch of the HPA; `None` if the running HPA has others
+    /// at these places. Metrics that KEDA creates from triggers have nothing in common with those.
+    fn patch_metrics(&self, patch: &Value) -> Option<String> {
+        let running = self.pass.input.observed.as_ref();
+        let is_running = running.is_none_or(|own| own.spec.metrics == self.hpa().spec.metrics);
+        is_running.then(|| match self.hpa().scaled_object() {
             Some(owner) => self.edit(owner),
             None => {
                 let patch = shell_word(&patch.to_string());
                 self.kubectl("patch hpa", &format!("--type=json -p {patch}"))
             }
+        })
+    }
+
+    /// Returns how to state the value of a metric that only a candidate has, or of a container that only its pods
+    /// have: nothing can have been observed of it.
+    fn of_candidate(&self, metric: usize) -> Option<String> {
+        let spec = self.spec(metric);
+        if spec.is_resource() {
+            let mut new = self.new_containers();
+            let own = new.find(|name| spec.container().is_none_or(|own| own == **name))?;
+            let value = shell_word(&format!("{own}=VALUE"));
+            return Some(format!("state the usage of the new container: --{} {value}", spec.name()));
         }
+        let running = &self.pass.input.observed.as_ref()?.spec.metrics;
+        let asks = |own: &MetricSpec| (own.name().to_owned(), own.selector(), own.described_object().cloned());
+        if running.iter().any(|own| own.type_ == spec.type_ && asks(own) == asks(spec)) {
+            return None;
+        }
+        let value = shell_word(&format!("{}=VALUE", spec.name()));
+        Some(format!("state the value of {}: --metric {value}", spec.short_label()))
+    }
+
+    /// Returns the containers that no pod has run yet.
+    fn new_containers(&self) -> impl Iterator<Item = &'a String> {
+        let of_manifests = self.pass.input.notes.iter().filter_map(|note| match note {
+            Note::OfManifest { note, .. } => Some(&**note),
+            _ => None,
+        });
+        of_manifests.flat_map(|note| match note {
+            Note::UsageUnknown { containers } => &containers[..],
+            _ => &[],
+        })
+    }
+
+    /// Whether no pod has run a container yet.
+    fn is_new(&self, container: &str) -> bool {
+        self.new_containers().any(|own| own == container)
     }
 
     /// Returns a command that opens the ScaledObject that KEDA creates the HPA from.

@@ -25,7 +25,7 @@ use crate::snapshot::load::Load;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::surroundings::{
-    ApiService, DeploymentStrategy, ScaledObject, VerticalPodAutoscaler, Workload, WorkloadStatus,
+    ApiService, ScaledObject, UpdateStrategy, VerticalPodAutoscaler, Workload, WorkloadStatus,
 };
 
 /// Why a text could not be read.
@@ -412,18 +412,26 @@ fn workload<E: Error>(
         conditions: Vec<Condition>,
     }
     #[derive(Deserialize, Default)]
-    #[serde(default)]
+    #[serde(rename_all = "camelCase", default)]
     struct Spec<'r> {
         replicas: Option<i32>,
         #[serde(borrow)]
         selector: Option<&'r RawValue>,
-        strategy: Option<DeploymentStrategy>,
+        strategy: Option<UpdateStrategy>,
+        update_strategy: Option<UpdateStrategy>,
+        paused: Option<bool>,
         template: Option<Pod>,
     }
     #[derive(Default, Deserialize)]
     #[serde(transparent)]
     struct Map(#[serde(deserialize_with = "string_map")] BTreeMap<String, String>);
-    let Spec { replicas, selector, strategy, template } = part(fields, "spec", source)?;
+    let spec: Spec<'_> = part(fields, "spec", source)?;
+    let Spec { replicas, selector, paused, template, .. } = spec;
+    let strategy = match kind {
+        "Deployment" => spec.strategy,
+        "StatefulSet" => spec.update_strategy,
+        _ => None,
+    };
     let selector = selector.map(|raw| match kind {
         "ReplicationController" => read_raw(raw, source)
             .map(|Map(match_labels)| LabelSelector { match_labels, ..LabelSelector::default() }),
@@ -438,7 +446,8 @@ fn workload<E: Error>(
         metadata: part(fields, "metadata", source)?,
         replicas,
         selector: selector.transpose()?,
-        strategy: strategy.filter(|_| kind == "Deployment"),
+        strategy,
+        paused,
         template: template.map(Box::new),
         status: counted.map(|replicas| WorkloadStatus {
             replicas,

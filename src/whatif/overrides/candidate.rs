@@ -4,20 +4,22 @@
 
 use serde_json::Value as Json;
 
+use crate::apimachinery::annotations::{KEDA_OWNERSHIP, KEDA_TRANSFER};
 use crate::apimachinery::metadata::Metadata;
 use crate::apiserver::convert::{
     HpaObject, HpaVersion, UnknownField, hpa_with_unknown_fields, unknown_in_workload,
 };
 use crate::apiserver::default::{AdmissionRules, set_on_decode, set_on_read};
 use crate::apiserver::metadata::ObjectMeta;
-use crate::apiserver::validate::{self, Invalid, validate};
+use crate::apiserver::validate::{self, Cause, Invalid, validate};
 use crate::args::Validate;
 use crate::error::{Error, listed};
 use crate::keda::{self, KedaHpa, OpenMetric, Refused};
+use crate::saved::file::RENDERED;
 use crate::saved::objects::{Objects, Undecoded, UndecodedHpa};
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MetricSpec};
 use crate::snapshot::input::Options;
-use crate::snapshot::note::{KedaNote, Note};
+use crate::snapshot::note::{KedaNote, NotOwned, Note};
 use crate::snapshot::surroundings::{ScaledObject, Workload};
 
 /// Manifests of the HPA, or of its target.
@@ -248,11 +250,14 @@ impl Candidate {
         let workloads =
             workloads.map(|it| placed(it.object.reference(), &it.object.metadata.namespace));
         let there: Vec<String> = hpas.chain(workloads).collect();
-        Error::usage(format!(
+        let error = Error::usage(format!(
             "{}: contains neither a HorizontalPodAutoscaler for {target} nor {target}",
             self.origin
-        ))
-        .hint(format!("it has {}", listed(&there)))
+        ));
+        match there.iter().any(|own| own.contains("{{")) {
+            true => error.hint(RENDERED),
+            false => error.hint(format!("it has {}", listed(&there))),
+        }
     }
 }
 
@@ -393,10 +398,20 @@ impl Manifest {
     pub(super) fn ownership(&self, hpa: &Hpa) -> Option<Note> {
         let (name, takes_over) = self.scaled_object.as_ref()?;
         let is_own = hpa.scaled_object().is_some_and(|owner| owner.name == *name);
-        (!is_own && hpa.uid.is_some()).then(|| {
-            let takes_over = *takes_over && self.name == hpa.name;
-            Note::Keda(KedaNote::NotOwned { hpa: hpa.name.clone(), takes_over })
-        })
+        let is_same = self.name == hpa.name;
+        let fate = match (hpa.accepts_scaled_objects, is_same) {
+            (_, true) if *takes_over => NotOwned::TakenOver(KEDA_TRANSFER),
+            (true, true) => NotOwned::TakenOver(KEDA_OWNERSHIP),
+            (true, false) => NotOwned::Beside(self.name.clone()),
+            (false, _) => NotOwned::Refuses,
+        };
+        (!is_own && hpa.uid.is_some())
+            .then(|| Note::Keda(KedaNote::NotOwned { hpa: hpa.name.clone(), fate }))
+    }
+
+    /// Whether it is that of a ScaledObject.
+    pub(super) fn is_of_keda(&self) -> bool {
+        self.scaled_object.is_some()
     }
 
     /// The HPA.
@@ -424,11 +439,27 @@ impl Manifest {
         };
         if !causes.is_empty() {
             let invalid = Invalid { name: self.name.clone(), causes };
+            if self.is_of_keda() {
+                return Err(rejected_of_keda(&self.origin, &invalid));
+            }
             return Err(Error::usage(format!("{}: {invalid}", self.origin))
                 .hint("the API server would reject this manifest"));
         }
         Ok(object.into_hpa())
     }
+}
+
+/// The error for an HPA of KEDA that the API server would reject, with the fields of its ScaledObject.
+pub(super) fn rejected_of_keda(origin: &str, invalid: &Invalid) -> Error {
+    let mut causes: Vec<String> = Vec::new();
+    for Cause { field, message } in &invalid.causes {
+        let cause = format!("{}: {message}", keda::path_of(field));
+        if !causes.contains(&cause) {
+            causes.push(cause);
+        }
+    }
+    Error::usage(format!("{origin}: {}", causes.join("; ")))
+        .hint("the API server would reject the HPA that KEDA makes of it")
 }
 
 fn refused(refused: Refused, origin: &str) -> Error {
@@ -462,7 +493,12 @@ pub(super) fn same_target(before: &HpaSpec, after: &HpaSpec, origin: &str) -> Re
         return Ok(());
     }
     Err(Error::usage(format!("{origin}: it scales {other}, the HPA {own}")).hint(
-        "observations of one target do not apply to another: use -f with the other's objects",
+        match other.name.contains("{{") {
+            true => RENDERED,
+            false => {
+                "observations of one target do not apply to another: use -f with the other's objects"
+            }
+        },
     ))
 }
 

@@ -39,6 +39,8 @@ use crate::error::Error;
 use crate::numbers;
 use crate::snapshot::Snapshot;
 use crate::snapshot::input::Input;
+use crate::snapshot::note::Note;
+use crate::snapshot::surroundings::Replacement;
 use values::Values;
 
 /// One thing that is assumed to be different.
@@ -53,6 +55,9 @@ pub struct Override {
     pub result: Option<Reported>,
     /// What was observed; none where nothing was.
     pub observed: Option<Reported>,
+    /// Whether something could have been observed: not of what only happens in the assumption.
+    #[serde(skip)]
+    pub is_observable: bool,
     /// The metric by its place in the spec, with the value as it was typed.
     #[serde(skip)]
     metric: Option<(usize, String)>,
@@ -106,8 +111,22 @@ impl Override {
             assumed: assumed.into(),
             result: None,
             observed,
+            is_observable: true,
             metric: None,
             pods: Vec::new(),
+        }
+    }
+
+    /// The same of what only happens in the assumption.
+    pub(super) fn event(item: impl Into<String>, assumed: impl Into<String>) -> Self {
+        Self { is_observable: false, ..Self::new(item, assumed, None) }
+    }
+
+    /// What was observed, as people read it; none of what only happens in the assumption.
+    pub fn observed(&self) -> Option<String> {
+        match &self.observed {
+            Some(observed) => Some(observed.plain()),
+            None => self.is_observable.then(|| "none".to_owned()),
         }
     }
 
@@ -170,6 +189,14 @@ impl Assumptions {
         }
         values.check_whole(snapshot)?;
         template::drop_known(snapshot, notes);
+        let target = &was.hpa.spec.scale_target_ref;
+        let known = [self.workload(&was.hpa), input.surroundings.workload(target)];
+        let replaced = Replacement::of(target, known.into_iter().flatten());
+        for note in &mut input.notes {
+            if let Note::RolloutFirst { how, .. } = note {
+                *how = replaced;
+            }
+        }
         if input.snapshot.hpa.spec != was.hpa.spec {
             input.observed = Some(was.hpa.clone());
         }

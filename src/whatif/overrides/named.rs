@@ -11,7 +11,7 @@ use crate::snapshot::hpa::{MetricSource, MetricSpec};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedMetric {
     pub(super) name: String,
-    pub(super) container: Option<String>,
+    pub(in crate::whatif) container: Option<String>,
     /// As [`MetricSpec::selector`] writes it.
     pub(super) selector: Option<String>,
 }

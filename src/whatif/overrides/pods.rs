@@ -195,7 +195,7 @@ impl PodChanges {
             let own = chosen.iter().filter(|(_, s)| *s == state).map(|(name, _)| name.clone());
             let names: Vec<Box<str>> = own.collect();
             if !names.is_empty() {
-                let item = Override::new(format!("{word} pods"), names.join(", "), None);
+                let item = Override::event(format!("{word} pods"), names.join(", "));
                 overrides.push(item.of_pods(names));
             }
         }

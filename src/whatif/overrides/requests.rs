@@ -87,6 +87,31 @@ impl NewRequest {
         pods.try_fold(false, |any, pod| Ok(any || self.new_request(pod)?.is_some()))
     }
 
+    /// That a pod is to request so much more than it does that a unit may have been forgotten, or that no node
+    /// may have it.
+    fn far<'p>(&self, pods: impl Iterator<Item = &'p Pod>) -> Result<Option<Note>, Error> {
+        /// How many times as much as before.
+        const MANY: i64 = 100;
+        /// Where there was no request: 100 cores or a tebibyte, in milli-units.
+        const MUCH: [i64; 2] = [100_000, 1 << 40];
+        let quantity = |milli| Quantity::from_milli(milli, format_of(&self.resource));
+        for pod in pods {
+            let Some(Some(after)) = self.new_request(pod)? else { continue };
+            let after = after.milli_value();
+            let before = self.request(pod).map(Amount::milli_value).filter(|before| *before > 0);
+            let much = if &*self.resource == "cpu" { MUCH[0] } else { MUCH[1].saturating_mul(1000) };
+            if before.map_or(after >= much, |before| after / MANY >= before) {
+                return Ok(Some(Note::RequestFar {
+                    item: self.item(),
+                    before: before.map(quantity),
+                    after: quantity(after),
+                    times: before.map_or(0, |before| after / before),
+                }));
+            }
+        }
+        Ok(None)
+    }
+
     /// Gives it to a pod, whose containers run with it.
     fn set(&self, pod: &mut Pod) -> Result<(), Error> {
         let Some(after) = self.new_request(pod)? else { return Ok(()) };
@@ -162,6 +187,8 @@ pub(super) fn set_requests(
             None => own.reported(pods()),
         };
         any |= own.changes(pods())?;
+        notes.retain(|note| !matches!(note, Note::RequestFar { item, .. } if *item == own.item()));
+        notes.extend(own.far(pods())?);
         let of_target = snapshot.pods.iter_mut().filter(|pod| selector.matches(&pod.labels));
         for pod in of_target {
             own.set(pod)?;
@@ -178,7 +205,7 @@ pub(super) fn set_requests(
             ..Override::new(own.item(), &*own.text, observed)
         });
     }
-    let note = Note::RolloutFirst { target: snapshot.hpa.reference() };
+    let note = Note::rollout_first(snapshot.hpa.reference());
     if any && !notes.contains(&note) {
         notes.push(note);
     }
@@ -201,15 +228,19 @@ pub(super) fn set_typed(
     let snapshot = &input.snapshot;
     let pods = of_target(snapshot)?;
     let mut new: Vec<NewRequest> = Vec::new();
+    let mut flags: Vec<&str> = Vec::new();
     for typed in typed {
         for own in typed.of_pods(snapshot, &pods)? {
-            let is_same = |other: &&NewRequest| {
+            let is_same = |other: &NewRequest| {
                 (&other.container, &other.resource) == (&own.container, &own.resource)
             };
-            if new.iter().find(is_same).is_some() {
-                return Err(Error::usage(format!("the {} is set twice", own.item())));
+            if let Some(other) = new.iter().position(is_same) {
+                let (one, other) = (flags[other], &typed.flag);
+                return Err(Error::usage(format!("the {} is set twice", own.item()))
+                    .hint(format!("keep one of {one} and {other}")));
             }
             new.push(own);
+            flags.push(&typed.flag);
         }
     }
     set_requests(input, &new, overrides)

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::candidate::{Candidate, Chosen, same_target};
+use super::candidate::{Candidate, Chosen, rejected_of_keda, same_target};
 use super::difference::{
     Difference, Step, differences, overlap, plain, reported, source_of, target_path, to_json,
 };
@@ -207,7 +207,7 @@ impl SpecChanges {
             }
         }
         same_target(before, &spec, "--set scaleTargetRef")?;
-        update(snapshot, spec, HpaVersion::V2, "the changed spec", &[])?;
+        update(snapshot, spec, HpaVersion::V2, "the changed spec", &[], false)?;
         Ok(paths)
     }
 }
@@ -243,7 +243,8 @@ fn replace(
         notes.push(Note::ManifestRenamed { manifest: of_manifest, hpa });
     }
     notes.extend(manifest.ownership(&snapshot.hpa).map(|own| note(origin, &own)));
-    let moved = update(snapshot, spec, object.version, origin, &candidate.asked)?;
+    let of_keda = manifest.is_of_keda();
+    let moved = update(snapshot, spec, object.version, origin, &candidate.asked, of_keda)?;
     notes.extend(moved.iter().map(|own| note(origin, own)));
     if let Ok(scale) = &snapshot.scale {
         for rival in &chosen.rivals {
@@ -268,18 +269,21 @@ fn rules(snapshot: &Snapshot) -> AdmissionRules {
 }
 
 /// Replaces the spec, as the API server would, and gives each metric the answer that was read for it; with
-/// what is to be said of those whose answer is that of another name.
+/// what is to be said of those whose answer is that of another name. Errors name the fields of a ScaledObject if
+/// the spec is that of KEDA.
 fn update(
     snapshot: &mut Snapshot,
     spec: HpaSpec,
     version: HpaVersion,
     origin: &str,
     also: &[MetricSpec],
+    of_keda: bool,
 ) -> Result<Vec<Note>, Error> {
     let (controller, rules) = (&snapshot.controller, rules(snapshot));
     let in_use = drop_disabled(&mut snapshot.hpa.spec.clone(), rules);
     let dropped = drop_disabled(&mut spec.clone(), rules);
     if let Some(Dropped { path, gate, .. }) = dropped.iter().find(|it| !in_use.contains(it)) {
+        let path = if of_keda { keda::path_of(path) } else { path.clone() };
         return Err(Error::usage(format!(
             "{origin}: {path}: {} drops this field unless the feature gate {gate} is on",
             controller.version
@@ -290,6 +294,7 @@ fn update(
     }
     let updated = admit::update(&snapshot.hpa, spec, version, rules, snapshot.now);
     let updated = updated.map_err(|e| match e {
+        AdmissionError::Invalid(e) if of_keda => rejected_of_keda(origin, &e),
         AdmissionError::Invalid(e) => Error::usage(format!("{origin}: {e}"))
             .hint("the API server would reject this change with these causes"),
         AdmissionError::Decode(e) => Error::usage(format!("{origin}: {e}")),

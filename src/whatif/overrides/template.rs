@@ -133,7 +133,7 @@ pub(super) fn apply(
     }
     overrides.extend(changes.iter().map(Change::own));
     if make(&changes, &selector, &mut input.snapshot) {
-        let note = Note::RolloutFirst { target: reference };
+        let note = Note::rollout_first(reference);
         if !input.notes.contains(&note) {
             input.notes.push(note);
         }

@@ -15,6 +15,7 @@ mod totals;
 mod trace;
 mod world;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -46,6 +47,15 @@ pub struct JoinTimes {
     pub measured: SignedDuration,
 }
 
+/// What a load may be about in one of several runs.
+#[derive(Debug, Clone)]
+pub struct OtherRun {
+    /// The spec of the HPA.
+    pub spec: HpaSpec,
+    /// The containers of the pods.
+    pub containers: BTreeSet<Box<str>>,
+}
+
 /// What is to be played.
 #[derive(Debug, Clone)]
 pub struct TimelineOptions {
@@ -53,9 +63,9 @@ pub struct TimelineOptions {
     pub span: Option<SignedDuration>,
     /// The load, which several runs share; without one, it stays as it is.
     pub trace: Option<Arc<Trace>>,
-    /// All specs that are played over the same load, which may have different metrics; first the spec of
-    /// the HPA as it is.
-    pub others: Vec<HpaSpec>,
+    /// All runs over the same load, which may have different metrics and containers; first the one of the HPA
+    /// as it is.
+    pub others: Vec<OtherRun>,
     /// How pods join.
     pub times: JoinTimes,
 }

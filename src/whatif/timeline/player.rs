@@ -47,6 +47,21 @@ impl Player {
         snapshot: &mut Snapshot,
         overrides: &mut Vec<Override>,
     ) -> Result<Self, Error> {
+        Self::beside(plan, snapshot, None, overrides)
+    }
+
+    /// The same for a run whose pods become those of `changed`, which is given the load of containers that only
+    /// these have.
+    ///
+    /// # Errors
+    ///
+    /// The same as for [`Player::new`].
+    pub fn beside(
+        plan: TimelineOptions,
+        snapshot: &mut Snapshot,
+        changed: Option<&mut Snapshot>,
+        overrides: &mut Vec<Override>,
+    ) -> Result<Self, Error> {
         let trace = plan.trace.as_ref().map(|trace| trace.end(snapshot.now));
         let span = match (plan.span, &trace) {
             (Some(span), _) => span,
@@ -82,7 +97,7 @@ impl Player {
         let (places, settings, sleeps, rollout) = (Vec::new(), Vec::new(), Vec::new(), None);
         let mut player = Self { plan, trace, span, wait, held, places, settings, sleeps, rollout };
         if let Some(trace) = player.plan.trace.clone() {
-            player.load(&trace, snapshot, overrides)?;
+            player.load(&trace, snapshot, changed, overrides)?;
         }
         Ok(player)
     }
@@ -93,20 +108,27 @@ impl Player {
         &mut self,
         trace: &Arc<Trace>,
         snapshot: &mut Snapshot,
+        mut changed: Option<&mut Snapshot>,
         overrides: &mut Vec<Override>,
     ) -> Result<(), Error> {
-        self.places = trace.places(snapshot, &self.plan.others)?;
+        self.places = trace.places(snapshot, changed.as_deref(), &self.plan.others)?;
         let is_given = |place| overrides.iter().any(|own| own.is_of_metric(place));
-        let as_it_is = self.plan.others.first();
+        let as_it_is = self.plan.others.first().map(|own| &own.spec);
         trace.check_complete(snapshot, &self.places, is_given, as_it_is)?;
         if as_it_is.unwrap_or(&snapshot.hpa.spec).min_replicas != Some(0) {
             self.sleeps = trace.record(snapshot.now).sleeps();
         }
         let stated = trace.stated(snapshot.now);
         let mut world = World::of(snapshot, &self.held, self.plan.times);
+        let mut later =
+            changed.as_deref().map(|own| World::of(own, &self.held, self.plan.times));
         let mut requests = HashMap::new();
         for stated in &stated {
             let meant = &self.places[stated.column];
+            let world = match &later {
+                Some(later) if !world.has(meant) => later,
+                _ => &world,
+            };
             for place in &meant.places {
                 trace.check_unit(&snapshot.hpa.spec.metrics[*place], stated)?;
             }
@@ -147,15 +169,23 @@ impl Player {
                 None => own.of_metric(first, stated.text),
                 Some(_) => own,
             });
+            let world = match &mut later {
+                Some(later) if !world.has(meant) => later,
+                _ => &mut world,
+            };
             if let Some(setting) = world.setting(stated, trace, meant, &mut requests)? {
                 world.set(&setting, meant).map_err(|e| trace.within(stated, e))?;
             }
         }
         self.settings.retain(|setting| setting.after.is_positive());
         if !begun.is_empty() {
-            world.settle();
-            let World { snapshot: begun, .. } = world;
-            (snapshot.pod_metrics, snapshot.metrics) = (begun.pod_metrics, begun.metrics);
+            let later = later.map(|later| (later, changed.take()));
+            let later = later.and_then(|(later, changed)| Some((later, changed?)));
+            for (mut world, snapshot) in later.into_iter().chain([(world, snapshot)]) {
+                world.settle();
+                let World { snapshot: begun, .. } = world;
+                (snapshot.pod_metrics, snapshot.metrics) = (begun.pod_metrics, begun.metrics);
+            }
         }
         Ok(())
     }

@@ -305,10 +305,12 @@ impl Workload {
         // Times of objects are in whole seconds.
         let created = Timestamp::from_second(snapshot.now.as_second()).unwrap_or(snapshot.now);
         let joining = Some(Joining::created(created, self.times));
+        let old = self.old_model(&name).cloned();
+        let model = old.as_deref().unwrap_or(model);
         let start = Pod { name, phase: Phase::Pending, start_time: None, ..model.clone() };
         snapshot.pods.push(Pod { ready: None, unschedulable: None, ..start }.into());
-        let (lacks, role) = (None, Role::Own);
-        self.lives.push(Life { keeps_usage: false, joining, lacks, role, is_outdated: false });
+        let (lacks, role, is_outdated) = (None, Role::Own, old.is_some());
+        self.lives.push(Life { keeps_usage: false, joining, lacks, role, is_outdated });
     }
 
     fn remove(&mut self, snapshot: &mut Snapshot, gone: &HashSet<usize>) {

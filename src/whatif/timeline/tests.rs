@@ -23,7 +23,7 @@ use crate::saved::objects::Objects;
 use crate::snapshot::input::Options;
 use crate::snapshot::metric::ContainerUsage;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
-use crate::snapshot::surroundings::DeploymentStrategy;
+use crate::snapshot::surroundings::{Replacement, UpdateStrategy, Workload};
 use crate::snapshot::{ScaleError, Snapshot};
 use crate::whatif::overrides::{Override, is_ready};
 
@@ -384,7 +384,7 @@ fn someone_else_scales_to_0_and_from_it() {
 
 #[test]
 fn what_is_assumed_of_a_pod_stays() {
-    let mut held = Override::new("missing pods", "web-2", None);
+    let mut held = Override::event("missing pods", "web-2");
     held.pods = vec!["web-2".into()];
     // The third has just started, and is measured from 22 s on. By three, 240m are 80m each: at 15 s
     // the two that are measured use 160 % of the target, and with nothing for the third 106 %, which
@@ -650,6 +650,7 @@ fn a_rolling_update_keeps_its_limits() {
         (10, all, 20, 0, 10),
         // Nothing at all would never get anywhere.
         (4, (Percent(0), Pods(0)), 4, 3, 40),
+        (4, (Pods(0), Percent(1)), 4, 3, 40),
         (4, (Pods(2), Pods(9)), 6, 0, 10),
     ] {
         let bounds = json!({"minReplicas": replicas, "maxReplicas": replicas});
@@ -676,7 +677,7 @@ fn a_rolling_update_keeps_its_limits() {
 fn the_pods_of_a_stateful_set_are_replaced_one_by_one() {
     let bounds = json!({"minReplicas": 3, "maxReplicas": 3});
     let world = World { kind: "StatefulSet", ..World::new(bounds, &[50; 3]) };
-    let (timeline, seen) = roll(&world, "1m", "", 5, Strategy::Ordinals);
+    let (timeline, seen) = roll(&world, "1m", "", 5, Strategy::Ordinals { partition: 0 });
     for (second, new) in
         [(4, ""), (5, "web-2"), (14, "web-2"), (15, "web-2 web-1"), (25, "web-2 web-1 web-0")]
     {
@@ -684,6 +685,33 @@ fn the_pods_of_a_stateful_set_are_replaced_one_by_one() {
         assert_eq!(seen[second].old.len() + seen[second].new.len(), 3);
     }
     assert_eq!(timeline.rolled.unwrap().done, Some(SignedDuration::from_secs(35)));
+}
+
+/// `isCurrentRevisionNeeded`: pods below the partition are created from the old template, all others from the
+/// new one, also with `OnDelete`. The load falls to what one pod can take, and rises again.
+#[test]
+fn a_stateful_set_keeps_the_pods_that_its_strategy_does_not_replace() {
+    let still = json!({"minReplicas": 3, "maxReplicas": 3});
+    let rules = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
+    let scaled = json!({"minReplicas": 1, "maxReplicas": 3, "behavior": rules});
+    let load = "time,cpu\n10s,10m\n1m,900m\n";
+    for (bounds, load, strategy, old, replaced) in [
+        (&still, "", Strategy::Ordinals { partition: 2 }, "web-0 web-1", 1),
+        (&still, "", Strategy::Ordinals { partition: 9 }, "web-0 web-1 web-2", 0),
+        (&still, "", Strategy::Created, "web-0 web-1 web-2", 0),
+        (&scaled, load, Strategy::Ordinals { partition: 2 }, "web-0 web-1", 1),
+        (&scaled, load, Strategy::Ordinals { partition: 9 }, "web-0 web-1 web-2", 0),
+        (&scaled, load, Strategy::Created, "web-0", 0),
+    ] {
+        let world = World { kind: "StatefulSet", ..World::new(bounds.clone(), &[50; 3]) };
+        let (timeline, seen) = roll(&world, "3m", load, 5, strategy);
+        let Rolled { pods, done } = timeline.rolled.unwrap();
+        assert_eq!((pods, done.is_some()), (replaced, true), "{strategy:?}");
+        let least = seen.iter().map(|it| it.replicas).min();
+        assert_eq!(least, Some(if load.is_empty() { 3 } else { 1 }), "{strategy:?}");
+        let last = seen.last().unwrap();
+        assert_eq!((&*last.old.join(" "), last.new.len()), (old, 3 - last.old.len()), "{strategy:?}");
+    }
 }
 
 /// The template leaves a container out: what is measured of it goes with the old pods, one every 10 s.
@@ -757,11 +785,17 @@ fn the_limits_hold_where_the_hpa_scales_meanwhile() {
 #[test]
 fn strategies_are_those_of_the_workload() {
     let strategy = |kind: &str, stated: Json| {
-        let api_version = if kind == "Rollout" { "argoproj.io/v1alpha1" } else { "apps/v1" };
+        let api_version = match kind {
+            "Rollout" => "argoproj.io/v1alpha1",
+            "ReplicationController" => "v1",
+            _ => "apps/v1",
+        };
         let target = json!({"apiVersion": api_version, "kind": kind, "name": "web"});
-        let stated: Option<DeploymentStrategy> = serde_json::from_value(stated).unwrap();
+        let strategy: Option<UpdateStrategy> = serde_json::from_value(stated).unwrap();
         let target = serde_json::from_value(target).unwrap();
-        Strategy::of(&target, stated.as_ref()).map_err(|e| e.message)
+        let known = Workload { strategy, ..Workload::default() };
+        let how = Replacement::of(&target, std::iter::once(&known));
+        Strategy::of(&target, known.strategy.as_ref(), how).map_err(|e| e.message)
     };
     let rolling = |surge: Limit, unavailable: Limit| {
         Ok(Some(Strategy::RollingUpdate { max_surge: surge, max_unavailable: unavailable }))
@@ -770,6 +804,7 @@ fn strategies_are_those_of_the_workload() {
         json!({"type": "RollingUpdate",
             "rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}})
     };
+    let partition = |pods: i32| json!({"rollingUpdate": {"partition": pods}});
     let refused = |field: &str, text: &str| {
         let why = format!("{text} is neither a number of pods nor a percentage");
         Err(format!("Deployment/web: spec.strategy.rollingUpdate.{field}: {why}"))
@@ -780,8 +815,24 @@ fn strategies_are_those_of_the_workload() {
         ("Deployment", limits(json!(null), json!(0)), rolling(Percent(25), Pods(0))),
         ("Deployment", json!({"type": "Recreate"}), Ok(Some(Strategy::Recreate))),
         ("Deployment", json!(null), Ok(None)),
-        ("StatefulSet", json!(null), Ok(Some(Strategy::Ordinals))),
+        ("StatefulSet", json!(null), Ok(None)),
+        ("StatefulSet", json!({}), Ok(Some(Strategy::Ordinals { partition: 0 }))),
+        ("StatefulSet", partition(2), Ok(Some(Strategy::Ordinals { partition: 2 }))),
+        ("StatefulSet", json!({"type": "OnDelete"}), Ok(Some(Strategy::Created))),
+        ("ReplicaSet", json!(null), Ok(Some(Strategy::Created))),
+        ("ReplicationController", json!(null), Ok(Some(Strategy::Created))),
         ("Rollout", json!(null), Ok(None)),
+        ("Rollout", json!({"canary": {}}), Ok(None)),
+        (
+            "StatefulSet",
+            partition(-1),
+            Err("StatefulSet/web: spec.updateStrategy.rollingUpdate.partition: -1 is negative".to_owned()),
+        ),
+        (
+            "StatefulSet",
+            json!({"type": "Recreate"}),
+            Err("StatefulSet/web: spec.updateStrategy.type: \"Recreate\" is not a strategy".to_owned()),
+        ),
         ("Deployment", limits(json!("2"), json!(0)), refused("maxSurge", "\"2\"")),
         ("Deployment", limits(json!("x%"), json!(0)), refused("maxSurge", "\"x%\"")),
         ("Deployment", limits(json!(1), json!(-1)), refused("maxUnavailable", "-1")),

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::record::{Mark, Record};
 use super::samples::{Gaps, Sample, regular};
-use super::{LastValue, TraceEnd};
+use super::{LastValue, OtherRun, TraceEnd};
 use crate::apimachinery::json::SecondsTime;
 use crate::error::Error;
 use crate::numbers::{NoDuration, parse_duration};
@@ -285,7 +285,8 @@ impl Trace {
         TraceEnd { after: self.after(self.last, now), last: last.collect() }
     }
 
-    /// Where the values of each of its metrics are; nowhere where only another run has it.
+    /// Where the values of each of its metrics are, also those of containers that only the pods of `changed`
+    /// have; nowhere where only another run has it.
     ///
     /// # Errors
     ///
@@ -294,26 +295,35 @@ impl Trace {
     pub(super) fn places(
         &self,
         snapshot: &Snapshot,
-        others: &[HpaSpec],
+        changed: Option<&Snapshot>,
+        others: &[OtherRun],
     ) -> Result<Vec<Meant>, Error> {
         let origin = self.origin.at(1);
         let mut places: Vec<Meant> = Vec::with_capacity(self.metrics.len());
         for MetricColumn { title, wanted, .. } in &self.metrics {
+            let has_whole = wanted.whole(&snapshot.hpa.spec.metrics).is_some();
             let is_of_another = || {
-                let mut others = others.iter().map(|it| &it.metrics);
-                let has_whole = wanted.whole(&snapshot.hpa.spec.metrics).is_some();
-                others.any(|it| {
-                    wanted.places_in(it).is_ok() || !has_whole && wanted.whole(it).is_some()
+                others.iter().any(|OtherRun { spec: HpaSpec { metrics, .. }, containers }| {
+                    let has_own = !has_whole && wanted.whole(metrics).is_some();
+                    let own = wanted.container.as_ref().filter(|_| has_whole);
+                    let has_container = own.is_some_and(|own| containers.contains(&**own));
+                    wanted.places_in(metrics).is_ok() || has_own || has_container
                 })
             };
             let typed = format!("column {title:?}");
+            let later = || wanted.find(changed.filter(|_| has_whole)?, &typed).ok();
             let own = match wanted.find(snapshot, &typed) {
-                Err(_) if is_of_another() => Meant { places: Vec::new(), container: None },
-                own => own.map_err(|e| {
-                    let said = e.message.strip_prefix(&format!("{typed}: ")).unwrap_or(&e.message);
-                    Error { message: format!("{origin}: {typed}: {said}"), ..e }
-                })?,
+                Err(e) => match later() {
+                    Some(own) => Ok(own),
+                    None if is_of_another() => Ok(Meant { places: Vec::new(), container: None }),
+                    None => Err(e),
+                },
+                own => own,
             };
+            let own = own.map_err(|e| {
+                let said = e.message.strip_prefix(&format!("{typed}: ")).unwrap_or(&e.message);
+                Error { message: format!("{origin}: {typed}: {said}"), ..e }
+            })?;
             for (MetricColumn { title: other, .. }, taken) in self.metrics.iter().zip(&places) {
                 let is_same = taken.places.iter().any(|place| own.places.contains(place));
                 if is_same && taken.container == own.container {

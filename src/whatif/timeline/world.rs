@@ -11,6 +11,9 @@ use super::trace::{Stated, Trace};
 use super::{JoinTimes, Rolled, Rollout, Stays, after};
 use crate::engine::decision::{Clause, Decision, Step};
 use crate::error::Error;
+use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::pod::resource_name;
+use crate::snapshot::shared::Shared;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::overrides::{
     Meant, SampleSource, in_container, is_ready, look, samples, set_metric, set_total,
@@ -49,10 +52,12 @@ pub(super) struct World {
     pub(super) snapshot: Snapshot,
     workload: Workload,
     load: Load,
-    /// The metrics that cannot be read, by place, or because the usage of a container cannot.
+    /// The metrics that cannot be read, by place, or of which the usage of a container is missing.
     missing: BTreeSet<(usize, Option<String>)>,
     /// What they would say.
     aside: Vec<(usize, MetricAnswer)>,
+    /// What pods would use if none of it were missing.
+    usage_aside: Option<Vec<Shared<PodMetrics>>>,
     /// Whether the pods or the load are other ones than when it was last shared.
     is_stale: bool,
 }
@@ -68,6 +73,7 @@ impl World {
             load,
             missing: BTreeSet::new(),
             aside: Vec::new(),
+            usage_aside: None,
             is_stale: true,
         }
     }
@@ -159,12 +165,15 @@ impl World {
             self.missing.remove(&missing);
             let container = meant.container.as_deref();
             let source = self.source(place, container);
-            // The pods of another template may lack it.
-            let has_it = |name: &str| {
-                let mut pods = self.snapshot.pods.iter();
-                pods.any(|pod| pod.running(false).any(|own| *own.name == *name))
-            };
-            if container.is_some_and(|name| !has_it(name)) {
+            if let SampleSource::Resource { name, container: Some(own) } = &source
+                && !self.has(meant)
+            {
+                // The pods of a rollout may have it.
+                let resource = &resource_name(name);
+                if !self.load.set_usage(name, Some(own), total.into()) {
+                    self.load.add(own, resource, Some(total.into()));
+                }
+                self.workload.expect_usage(own, resource);
                 continue;
             }
             if let SampleSource::Object(_) | SampleSource::External(_) = source {
@@ -179,6 +188,15 @@ impl World {
             }
         }
         Ok(())
+    }
+
+    /// Whether there are pods with the container of a metric, if it is about one.
+    pub(super) fn has(&self, meant: &Meant) -> bool {
+        let metrics = &self.snapshot.hpa.spec.metrics;
+        let own = || meant.places.first().and_then(|place| metrics[*place].container());
+        let Some(name) = meant.container.as_deref().or_else(own) else { return true };
+        let mut pods = self.snapshot.pods.iter();
+        pods.any(|pod| pod.running(false).any(|own| *own.name == *name))
     }
 
     fn set_total(&mut self, place: usize, source: &SampleSource, total: i64) -> bool {
@@ -266,8 +284,21 @@ impl World {
         if std::mem::take(&mut self.is_stale) {
             self.load.share_out(&mut self.snapshot, &self.workload);
         }
-        let missing: BTreeSet<usize> = self.missing.iter().map(|(place, _)| *place).collect();
-        for place in missing {
+        for (place, container) in &self.missing {
+            if let Some(container) = container {
+                // Pods with a container that lacks the resource have no value; others do (`getPodMetrics`).
+                let resource = self.snapshot.hpa.spec.metrics[*place].name();
+                let items = &mut self.snapshot.pod_metrics;
+                self.usage_aside.get_or_insert_with(|| items.clone());
+                for item in items {
+                    let own = item.containers.iter().position(|own| *own.name == **container);
+                    if let Some(own) = own {
+                        item.containers[own].usage.retain(|(name, _)| **name != *resource);
+                    }
+                }
+                continue;
+            }
+            let place = *place;
             let failed = MetricAnswer::Failed(self.source(place, None).failure());
             let answer = std::mem::replace(&mut self.snapshot.metrics[place], failed);
             self.aside.push((place, answer));
@@ -276,6 +307,9 @@ impl World {
 
     /// Has every metric say again what it would.
     pub(super) fn reveal(&mut self) {
+        if let Some(usage) = self.usage_aside.take() {
+            self.snapshot.pod_metrics = usage;
+        }
         for (place, answer) in self.aside.drain(..) {
             self.snapshot.metrics[place] = answer;
         }

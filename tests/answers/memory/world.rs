@@ -162,6 +162,7 @@ impl World {
             behavior: behavior.then(|| some_behavior(&mut random, odd)),
         };
         let hpa = Hpa {
+            accepts_scaled_objects: false,
             name: "web".to_owned(),
             namespace: "default".to_owned(),
             uid: Some("u".to_owned()),

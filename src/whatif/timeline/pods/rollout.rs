@@ -15,7 +15,7 @@ use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::metric::ContainerUsage;
 use crate::snapshot::pod::{Pod, ResourceName};
 use crate::snapshot::shared::Shared;
-use crate::snapshot::surroundings::{self, IntOrString};
+use crate::snapshot::surroundings::{IntOrString, Replacement, UpdateStrategy};
 use crate::whatif::overrides::{Override, Reported, is_ready};
 
 /// The item of what is assumed of a rollout.
@@ -50,7 +50,13 @@ pub enum Strategy {
     Recreate,
     /// One after the other from the highest ordinal, each ready before the next: `RollingUpdate` of a
     /// StatefulSet.
-    Ordinals,
+    Ordinals {
+        /// How many of the first ones keep the old template.
+        partition: u32,
+    },
+    /// None: only pods that are created later have the new template. `OnDelete` of a StatefulSet, or a
+    /// ReplicaSet.
+    Created,
 }
 
 /// A number of pods.
@@ -70,6 +76,8 @@ pub(super) struct Rolling {
     start: Timestamp,
     /// The pods to replace, once it has begun.
     pods: Option<usize>,
+    /// What pods of the old template are like, and the first ordinal that has the new one.
+    old: (Option<Shared<Pod>>, u64),
     /// Since when all pods are new and ready.
     done: Option<Timestamp>,
 }
@@ -105,38 +113,63 @@ impl Limit {
 }
 
 impl Strategy {
-    /// The strategy of a Deployment that states none.
-    const DEFAULT: Self =
-        Self::RollingUpdate { max_surge: Limit::DEFAULT, max_unavailable: Limit::DEFAULT };
+    /// How a target's pods are replaced if it states nothing, or nothing is known of it.
+    pub fn default_of(target: &CrossVersionObjectReference) -> Self {
+        match Self::is_stateful(target) {
+            true => Self::Ordinals { partition: 0 },
+            false => {
+                Self::RollingUpdate { max_surge: Limit::DEFAULT, max_unavailable: Limit::DEFAULT }
+            }
+        }
+    }
 
-    /// How the target's pods are replaced; none where that is not known. `stated` is the Deployment's
-    /// strategy; none where the Deployment is not known.
+    /// Whether a target is a StatefulSet.
+    pub fn is_stateful(target: &CrossVersionObjectReference) -> bool {
+        target.group() == "apps" && target.kind.eq_ignore_ascii_case("statefulset")
+    }
+
+    /// How the target's pods are replaced; none where that is not known. `stated` is its strategy, as far as
+    /// it states one, and `how` what is known of it otherwise; none where the target is not known.
     ///
     /// # Errors
     ///
     /// The API server would not take the strategy.
     pub fn of(
         target: &CrossVersionObjectReference,
-        stated: Option<&surroundings::DeploymentStrategy>,
+        stated: Option<&UpdateStrategy>,
+        how: Replacement,
     ) -> Result<Option<Self>, Error> {
-        match (target.group(), &*target.kind.to_lowercase()) {
-            ("apps", "statefulset") => return Ok(Some(Self::Ordinals)),
-            ("apps", "deployment") => {}
+        let is_stateful = Self::is_stateful(target);
+        let is_known = is_stateful || (target.group(), &*target.kind.to_lowercase()) == ("apps", "deployment");
+        let stated = match (how, stated) {
+            (Replacement::ByKind, _) => return Ok(Some(Self::Created)),
+            (_, Some(stated)) if is_known => stated,
             _ => return Ok(None),
-        }
-        let Some(stated) = stated else { return Ok(None) };
-        let refused = |field: &str, why: String| {
-            Error::usage(format!("{target}: spec.strategy.{field}: {why}"))
         };
-        match &*stated.type_ {
-            "" | "RollingUpdate" => {}
-            "Recreate" => return Ok(Some(Self::Recreate)),
-            other => {
+        let field = if is_stateful { "updateStrategy" } else { "strategy" };
+        let refused = |path: &str, why: String| {
+            Error::usage(format!("{target}: spec.{field}.{path}: {why}"))
+        };
+        match (&*stated.type_, is_stateful) {
+            ("" | "RollingUpdate", _) => {}
+            ("Recreate", false) => return Ok(Some(Self::Recreate)),
+            ("OnDelete", true) => return Ok(Some(Self::Created)),
+            (other, _) => {
+                let known = if is_stateful { "OnDelete" } else { "Recreate" };
                 let error = refused("type", format!("{other:?} is not a strategy"));
-                return Err(error.hint("use RollingUpdate or Recreate"));
+                return Err(error.hint(format!("use RollingUpdate or {known}")));
             }
         }
         let limits = stated.rolling_update.clone().unwrap_or_default();
+        if is_stateful {
+            let partition = limits.partition.unwrap_or(0);
+            return match u32::try_from(partition) {
+                Ok(partition) => Ok(Some(Self::Ordinals { partition })),
+                Err(_) => {
+                    Err(refused("rollingUpdate.partition", format!("{partition} is negative")))
+                }
+            };
+        }
         let limit = |field: &str, stated: Option<IntOrString>| match stated {
             None => Ok(Limit::DEFAULT),
             Some(stated) => match Limit::read(&stated) {
@@ -166,14 +199,12 @@ impl Strategy {
                 max_unavailable.words()
             ),
             Self::Recreate => "all pods at once (Recreate)".to_owned(),
-            Self::Ordinals => "pod by pod from the highest ordinal".to_owned(),
+            Self::Ordinals { partition: 0 } => "pod by pod from the highest ordinal".to_owned(),
+            Self::Ordinals { partition } => {
+                format!("pod by pod from the highest ordinal to {partition} (partition)")
+            }
+            Self::Created => "only for pods that are created from then on".to_owned(),
         }
-    }
-}
-
-impl Default for Strategy {
-    fn default() -> Self {
-        Self::DEFAULT
     }
 }
 
@@ -221,7 +252,7 @@ impl Rollout {
     /// What is assumed with it.
     pub fn own(&self) -> Override {
         let (at, how) = (numbers::duration(self.after), self.strategy.words());
-        Override::new(ROLLOUT, format!("from {at} on, {how}"), None)
+        Override::event(ROLLOUT, format!("from {at} on, {how}"))
     }
 }
 
@@ -229,10 +260,11 @@ impl Rolled {
     /// Adds what came of it to what is assumed.
     pub fn came_to(self, overrides: &mut [Override]) {
         let Self { pods, done } = self;
-        let pods = if pods == 1 { "1 pod".to_owned() } else { format!("{pods} pods") };
+        let counted = if pods == 1 { "1 pod".to_owned() } else { format!("{pods} pods") };
         let result = match done {
-            Some(done) => format!("{pods}, done after {}", numbers::duration(done)),
-            None => format!("{pods}, not done at the end"),
+            _ if pods == 0 => "no pod is replaced".to_owned(),
+            Some(done) => format!("{counted}, done after {}", numbers::duration(done)),
+            None => format!("{counted}, not done at the end"),
         };
         for own in overrides.iter_mut().filter(|own| own.item == ROLLOUT) {
             own.result = Some(Reported::Text(result.clone()));
@@ -244,7 +276,7 @@ impl Workload {
     /// Has a rollout begin some time after now.
     pub(in super::super) fn expect(&mut self, rollout: &Rollout, snapshot: &Snapshot) {
         let (rollout, start) = (rollout.clone(), snapshot.now);
-        self.rolling = Some(Rolling { rollout, start, pods: None, done: None });
+        self.rolling = Some(Rolling { rollout, start, pods: None, old: (None, 0), done: None });
         self.begin(snapshot);
     }
 
@@ -288,17 +320,45 @@ impl Workload {
         places
     }
 
+    /// The places of the pods that are yet to be replaced: not all outdated ones of a StatefulSet are.
+    fn to_replace(&self, snapshot: &Snapshot) -> Vec<usize> {
+        let Some(Rolling { rollout, .. }) = &self.rolling else { return Vec::new() };
+        let mut places = self.outdated(snapshot, true);
+        match rollout.strategy {
+            Strategy::Created => places.clear(),
+            Strategy::Ordinals { .. } => {
+                places.retain(|&place| self.old_model(&snapshot.pods[place].name).is_none());
+            }
+            _ => {}
+        }
+        places
+    }
+
+    /// What a pod of a name is like, if a rollout leaves it at the old template.
+    pub(super) fn old_model(&self, name: &str) -> Option<&Shared<Pod>> {
+        let (old, first) = &self.rolling.as_ref()?.old;
+        old.as_ref().filter(|_| ordinal(name).is_some_and(|own| own < *first))
+    }
+
     /// Begins a rollout whose time has come.
     fn begin(&mut self, snapshot: &Snapshot) {
         let Some(rolling) = &mut self.rolling else { return };
-        let Rolling { rollout, start, pods, .. } = rolling;
+        let Rolling { rollout, start, pods, old, .. } = rolling;
         if pods.is_some() || after(*start, rollout.after) > snapshot.now {
             return;
         }
-        *pods = Some(active(snapshot).len());
-        self.model = Some(rollout.model.clone());
+        let running = self.model.replace(rollout.model.clone());
+        if let Strategy::Ordinals { partition } = rollout.strategy {
+            let ordinals = snapshot.pods.iter().filter_map(|pod| ordinal(&pod.name));
+            *old = (running, ordinals.min().unwrap_or(0).saturating_add(partition.into()));
+        }
+        *pods = Some(0);
         self.surplus = 0;
         self.lives.iter_mut().for_each(|life| life.is_outdated = true);
+        let count = self.to_replace(snapshot).len();
+        if let Some(rolling) = &mut self.rolling {
+            rolling.pods = Some(count);
+        }
     }
 
     /// Continues a rollout until it must wait; returns whether that changed any pods.
@@ -317,9 +377,10 @@ impl Workload {
                 self.update(snapshot, &model, replicas, surge, unavailable)
             }
             Strategy::Recreate => self.recreate(snapshot, &model, replicas),
-            Strategy::Ordinals => self.replace_highest(snapshot, &model),
+            Strategy::Ordinals { .. } => self.replace_highest(snapshot, &model),
+            Strategy::Created => false,
         };
-        let is_done = self.outdated(snapshot, true).is_empty() && self.starting() == 0;
+        let is_done = self.to_replace(snapshot).is_empty() && self.starting() == 0;
         if let Some(rolling) = self.rolling.as_mut().filter(|_| is_done) {
             rolling.done = Some(snapshot.now);
         }
@@ -410,7 +471,7 @@ impl Workload {
     /// (`updateStatefulSet`).
     fn replace_highest(&mut self, snapshot: &mut Snapshot, model: &Pod) -> bool {
         let new = self.outdated(snapshot, false);
-        let old = self.outdated(snapshot, true);
+        let old = self.to_replace(snapshot);
         let highest = old.into_iter().max_by_key(|place| ordinal(&snapshot.pods[*place].name));
         let Some(place) = highest.filter(|_| new.iter().all(|it| is_ready(&snapshot.pods[*it])))
         else {
@@ -423,6 +484,14 @@ impl Workload {
         self.create(snapshot, model, name);
         self.index(snapshot);
         true
+    }
+
+    /// Has a container of new pods measured that the old ones lack.
+    pub(in super::super) fn expect_usage(&mut self, container: &str, resource: &ResourceName) {
+        let Some(Rolling { rollout, .. }) = &mut self.rolling else { return };
+        if !rollout.added.iter().any(|(_, own, name, _)| **own == *container && name == resource) {
+            rollout.added.push(("".into(), container.into(), resource.clone(), 0));
+        }
     }
 
     /// Has new pods use nothing in containers that they do not have, and measures those that only they have.

@@ -200,17 +200,14 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             format!("the manifest of {manifest} is used for {hpa} and inherits its history")
         }
         Note::RolloutFirst { target, how } => rollout_first(target, *how),
-        Note::RequestFar { item, before, after, times } => {
+        Note::RequestFar { item, before, after, times, lacks_unit } => {
             let than = match before {
                 Some(before) => format!("{times} times the observed {before}"),
                 None => "where there was none".to_owned(),
             };
-            let meant = match after.to_string() {
-                // Cores without a unit.
-                cores if item.starts_with("cpu") && cores.bytes().all(|c| c.is_ascii_digit()) => {
-                    format!("; was {cores}m meant, {cores} thousandths of a core?")
-                }
-                _ => String::new(),
+            let meant = match lacks_unit {
+                true => format!("; {after} thousandths of a core would be {after}m"),
+                false => String::new(),
             };
             format!(
                 "the {item} is assumed to be {after}, {than}: a pod for which no node has room stays \

@@ -282,6 +282,8 @@ pub enum Note {
         after: Quantity,
         /// How many times as much that is.
         times: i64,
+        /// Whether it was stated in whole cores, without a unit.
+        lacks_unit: bool,
     },
     /// The strategy of a rollout is not known: it is played with the defaults.
     RolloutByDefault {

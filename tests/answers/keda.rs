@@ -30,7 +30,7 @@ fn three_triggers() {
     assuming maxReplicas 20 (observed 10)
     assuming target of s0-prometheus 50 (observed 100)
     assuming target of s1-cron-Europe-Berlin-08xx1-5-018xx1-5 1 (observed none)
-    assuming s1-cron-Europe-Berlin-08xx1-5-018xx1-5 10
+    assuming s1-cron-Europe-Berlin-08xx1-5-018xx1-5 10 (observed none)
 
     shop/keda-hpa-web → Deployment/web
     rules of v1.36.2, at 2026-11-21T06:00:00Z

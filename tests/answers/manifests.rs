@@ -426,12 +426,12 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
         ("\n".to_owned(), "failed to read standard input: it is empty", ""),
         (
             "{{- if .Values.autoscaling.enabled }}\n".to_owned() + &hpa("web", "web"),
-            "failed to read standard input:",
+            "failed to read standard input:1:2: key must be a string",
             "this is a template: use the output of `helm template` or `kustomize build`",
         ),
         (
             hpa("web", "web").replace("maxReplicas: 3", "maxReplicas: {{ .Values.max }}"),
-            "failed to read standard input:",
+            "failed to read standard input:4:22: expected string scalar",
             "this is a template",
         ),
         (
@@ -570,6 +570,170 @@ fn a_container_that_only_the_candidate_has() {
     assert_eq!(code, Some(0), "{stderr}");
     assert!(stdout.contains("State the usage of the new container: --cpu api=VALUE."), "{stdout}");
     assert!(!stdout.contains("metrics-server"), "{stdout}");
+}
+
+/// A trace may be about a container that only the candidate has: it counts from the pods on that have it. A percentage
+/// is one of its request.
+#[test]
+fn a_trace_may_be_about_a_container_that_only_the_candidate_has() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let load = directory.path().join("load.csv").display().to_string();
+    let run = |trace: &str, flags: &[&str]| -> Value {
+        std::fs::write(&load, trace).expect("a file");
+        let flags = [&["--hpa=sidecar.yaml", "--for=20m", "-o=json"], flags].concat();
+        let flags = if trace.is_empty() { flags } else { [&flags[..], &["--trace", &load]].concat() };
+        let (code, stdout, stderr) = predict("web", &flags, "");
+        assert_eq!(code, Some(0), "{stderr}");
+        serde_json::from_str::<Value>(&stdout).expect("JSON")["backtest"].clone()
+    };
+    let totals = |runs: &Value| runs["candidates"][0]["totals"].clone();
+    for at in [&[][..], &["--at=2m"], &["--at=7m"]] {
+        let typed = totals(&run("", &[&["--cpu=proxy=200m"], at].concat()));
+        assert_eq!(typed["highest"]["replicas"], 10, "{at:?}: {typed}");
+        // Of 4 pods.
+        for first in ["0s,800m\n", "0s,400%\n"] {
+            let runs = run(&format!("time,proxy=cpu\n{first}20m,\n"), at);
+            assert_eq!(totals(&runs), typed, "{at:?} {first}");
+            assert_eq!(runs["replay"]["totals"]["highest"]["replicas"], 4, "{at:?}");
+        }
+        // What is stated before there are such pods is known of them.
+        let runs = run("time,proxy=cpu\n1m,800m\n20m,\n", at);
+        assert_eq!(totals(&runs)["highest"]["replicas"], 10, "{at:?}: {runs}");
+    }
+    // While its usage is missing, pods that have it count as missing; those of the replay do not have it.
+    let runs = run("time,proxy=cpu\n0s,200m\n5m,missing\n10m,200m\n", &[]);
+    assert_eq!(totals(&runs)["unanswered"], 300.0, "{runs}");
+    assert_eq!(runs["replay"]["totals"]["unanswered"], 0.0, "{runs}");
+    std::fs::write(&load, "time,prxy=cpu\n0s,200m\n").expect("a file");
+    let flags = ["--hpa=sidecar.yaml", "--for=20m", "--trace", &load];
+    let (code, _, stderr) = predict("web", &flags, "");
+    assert_eq!(code, Some(2), "{stderr}");
+    assert!(stderr.contains("no pod of the target has a container prxy"), "{stderr}");
+}
+
+/// Findings about what only the candidate has say what is to be stated, and no command changes the running HPA.
+#[test]
+fn findings_about_what_only_the_candidate_has() {
+    let workload = std::fs::read_to_string(format!("{CHARTS}/rendered/sidecar.yaml"));
+    let workload = workload.expect("a file");
+    let (workload, _) = workload.split_once("---").expect("an HPA");
+    let metric = |container: &str, queue: &str| {
+        format!(
+            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\nspec:\n  \
+             maxReplicas: 10\n  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}\n  metrics:\n{queue}  \
+             - {{type: ContainerResource, containerResource: {{name: cpu, container: {container}, target: \
+             {{type: Utilization, averageUtilization: 80}}}}}}\n  \
+             - {{type: Resource, resource: {{name: cpu, target: {{type: Utilization, averageUtilization: 90}}}}}}\n"
+        )
+    };
+    let queue = "  - {type: External, external: {metric: {name: queue}, target: {type: AverageValue, averageValue: 30}}}\n";
+    for (hpa, expected) in [
+        (
+            metric("proxy", ""),
+            "blocked-by-failed-metric: cpu in proxy fails, so the 4 replicas stay, although cpu proposes 2
+             State the usage of the new container: --cpu proxy=VALUE, or leave it out of the candidate.
+             container-metrics-missing: no pod has run proxy yet, so cpu in proxy blocks scaling down
+             State the usage of the new container: --cpu proxy=VALUE.",
+        ),
+        (
+            metric("app", queue),
+            "blocked-by-failed-metric: queue fails, so the 4 replicas stay, although cpu in app proposes 3
+             State the value of queue: --metric queue=VALUE, or leave it out of the candidate.",
+        ),
+    ] {
+        let text = format!("{hpa}---\n{workload}");
+        let (code, stdout, stderr) = predict("web", &["--hpa", "-", "-o", "wide"], &text);
+        assert_eq!(code, Some(0), "{stderr}");
+        for line in expected.lines().map(str::trim) {
+            assert!(stdout.contains(line), "{line}\n{stdout}");
+        }
+        for command in ["kubectl patch", "kubectl logs"] {
+            assert!(!stdout.contains(command), "{stdout}");
+        }
+    }
+}
+
+/// A request of 0 counts as none, and a container without one is another matter.
+#[test]
+fn requests_of_zero_are_told_from_none() {
+    let text = std::fs::read_to_string(format!("{CHARTS}/rendered/sidecar.yaml")).expect("a file");
+    let zero = text.replace("{cpu: 100m, memory: 128Mi}", "{cpu: 0}");
+    let none = "restartPolicy: Always, resources: {requests: {cpu: 50m}}";
+    for (text, expected) in [
+        (zero.clone(), "container app in 4 pods has a request of 0, so nothing is scaled"),
+        (text.replace(none, "restartPolicy: Always"), "container proxy in 4 pods has none, so"),
+        (
+            zero.replace(none, "restartPolicy: Always"),
+            "2 containers in 4 pods have none or a request of 0, so nothing is scaled",
+        ),
+    ] {
+        let (code, stdout, stderr) = predict("web", &["--hpa", "-"], &text);
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!(stdout.contains(expected), "{stdout}");
+    }
+}
+
+/// A note says how the pods come to be replaced, by the manifest or else by the running workload.
+#[test]
+fn how_pods_are_replaced_is_said() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("state.yaml").display().to_string();
+    let state = std::fs::read_to_string(format!("{CHARTS}/state.yaml")).expect("a file");
+    let manifest = |own: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec:\n  {own}\n  selector: \
+             {{matchLabels: {{app: web}}}}\n  template:\n    metadata: {{labels: {{app: web}}}}\n    spec: \
+             {{containers: [{{name: app, image: web, resources: {{requests: {{cpu: 200m}}}}}}]}}\n"
+        )
+    };
+    let rolling = "a rollout of Deployment/web has to replace the pods first; the new ones are assumed";
+    let paused = "Deployment/web is paused and replaces no pods (spec.paused): the answer holds once it is \
+                  resumed and all pods are replaced; the new ones are assumed";
+    for (name, running, own, expected) in [
+        ("web", "", "", rolling),
+        ("web", "", "strategy: {rollingUpdate: {maxSurge: 1}}", rolling),
+        ("web", "paused: true", "", paused),
+        ("web", "paused: true", "replicas: 4", paused),
+        ("web", "", "paused: true", paused),
+        ("web", "paused: true", "paused: false", rolling),
+        (
+            "web",
+            "",
+            "strategy: {type: Recreate}",
+            "a rollout of Deployment/web has to replace the pods first, and removes all of them before it \
+             creates new ones (spec.strategy.type: Recreate); the new ones",
+        ),
+        ("db", "updateStrategy: {rollingUpdate: {partition: 0}}", "", "a rollout of StatefulSet/db has to"),
+        (
+            "db",
+            "updateStrategy: {type: OnDelete}",
+            "",
+            "StatefulSet/db replaces only pods that are deleted (spec.updateStrategy.type: OnDelete): the \
+             answer holds once all of them are; the new ones",
+        ),
+        (
+            "db",
+            "updateStrategy: {rollingUpdate: {partition: 2}}",
+            "",
+            "StatefulSet/db replaces only pods from ordinal 2 on (spec.updateStrategy.rollingUpdate.partition): \
+             the answer holds once the others are replaced, too; the new ones",
+        ),
+    ] {
+        let before = format!("metadata: {{name: {name}, namespace: shop, uid: {name}}}\nspec:\n");
+        assert!(state.contains(&before), "{name}");
+        let after = format!("{before}  {running}\n");
+        std::fs::write(&path, state.replace(&before, &after)).expect("a file");
+        let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
+        command.args(["predict", name, "-n", "shop", "-f", &path]);
+        match own {
+            "" if name == "db" => command.arg("--request=postgres=cpu=x2"),
+            "" => command.arg("--request=cpu=200m"),
+            own => command.args(["--hpa", "-"]).write_stdin(manifest(own)),
+        };
+        let output = command.output().expect("it runs");
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        assert!(stdout.contains(&format!("\n  {expected}")), "{running} {own}: {stdout}");
+    }
 }
 
 /// A rollout of a template, and one in each run of a search.

@@ -723,13 +723,21 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
         assert_eq!(error.message, format!("--request {typed}: {message}"));
         assert_eq!(error.hint.unwrap_or_default(), hint, "{typed}");
     }
-    for (flags, message) in [
-        ("--request=app=cpu=1 --request=app=cpu=x2", "the cpu request of app is set twice"),
-        ("--request=cpu=x2 --request=app=cpu=1", "the cpu request of app is set twice"),
+    for (flags, hint) in [
+        (
+            "--request=app=cpu=1 --request=app=cpu=x2",
+            "keep one of --request app=cpu=1 and --request app=cpu=x2",
+        ),
+        (
+            "--request=cpu=x2 --request=app=cpu=1",
+            "keep one of --request cpu=x2 and --request app=cpu=1",
+        ),
     ] {
         let flags: Vec<String> = flags.split(' ').map(str::to_owned).collect();
-        let error = predict(&sidecars(), &flags).expect_err(message);
+        let error = predict(&sidecars(), &flags).expect_err(hint);
+        let message = "the cpu request of app is set twice";
         assert_eq!((error.kind.exit_code(), &*error.message), (2, message));
+        assert_eq!(error.hint.as_deref(), Some(hint));
     }
     let error = predict(&as_a_whole(), &["--request=app=cpu=1".to_owned()]).expect_err("whole");
     assert_eq!(error.hint.as_deref(), Some("--request cpu=1 changes that"));
@@ -772,6 +780,40 @@ fn a_request_is_that_of_the_containers_that_are_meant() {
     let both = "cpu request of app: 1 (100m), cpu request of proxy: x2 -> 100m (50m)";
     let flags = "--request=app=cpu=1 --request=proxy=cpu=x2";
     assert_eq!(told(&sidecars(), flags), (both.to_owned(), Some(1120)));
+}
+
+#[test]
+fn a_request_that_is_far_from_the_observed_one_is_questioned() {
+    let far = |typed: &str| {
+        let flags = [format!("--request={typed}")];
+        let assumed = assume(&flags).and_then(|own| own.apply(sidecars(), &decide(&sidecars())));
+        let (input, _) = assumed.unwrap_or_else(|e| panic!("{typed}: {e}"));
+        let far = |note: &Note| match note {
+            Note::RequestFar { item, times, lacks_unit, .. } => {
+                Some(format!("{item}: {times}{}", if *lacks_unit { " bare" } else { "" }))
+            }
+            _ => None,
+        };
+        input.notes.iter().filter_map(far).collect::<Vec<_>>().join(", ")
+    };
+    for (typed, said) in [
+        ("app=cpu=250m", ""),
+        ("app=cpu=9999m", ""),
+        ("app=cpu=10", "cpu request of app: 100 bare"),
+        ("app=cpu=10000m", "cpu request of app: 100"),
+        ("app=cpu=250", "cpu request of app: 2500 bare"),
+        ("cpu=x99", ""),
+        ("cpu=x100", "cpu request of app: 100, cpu request of log: 100, cpu request of proxy: 100"),
+        ("init=memory=99Gi", ""),
+        ("init=memory=100Gi", "memory request of init: 100"),
+        // Without a request before.
+        ("app=memory=1023Gi", ""),
+        ("app=memory=1Ti", "memory request of app: 0"),
+        ("init=cpu=99", ""),
+        ("init=cpu=100", "cpu request of init: 0 bare"),
+    ] {
+        assert_eq!(far(typed), said, "{typed}");
+    }
 }
 
 #[test]

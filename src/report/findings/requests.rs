@@ -12,6 +12,7 @@ use crate::findings::requests::{
 use crate::numbers::format_of;
 use crate::report::words::{amount, count, distance, percent, quantity, time, value};
 use crate::snapshot::hpa::MetricTarget;
+use crate::snapshot::pod::Container;
 
 /// The annotations that set the cpu and memory requests of an injected container.
 const INJECTORS: [(&str, &str, &str); 4] = [
@@ -198,13 +199,16 @@ impl Words for MissingRequest {
         pods.dedup();
         let effect = about.effect("the metric");
         // A request of 0 counts as none.
-        let mut own =
-            about.pass.input.snapshot.pods.iter().filter(|pod| pods.contains(&&*pod.name));
-        let is_zero = own.any(|pod| {
-            let mut all = pod.containers.iter().chain(&pod.init_containers);
-            all.any(|it| named.contains(&&*it.name) && it.requests.get(resource).is_some())
-        });
-        let what = if is_zero { "a request of 0" } else { "none" };
+        let own = about.pass.input.snapshot.pods.iter().filter(|pod| pods.contains(&&*pod.name));
+        let own = own.flat_map(|pod| pod.containers.iter().chain(&pod.init_containers));
+        let own = own.filter(|it| named.contains(&&*it.name));
+        let (zero, none): (Vec<&Container>, Vec<&Container>) =
+            own.partition(|it| it.requests.get(resource).is_some());
+        let what = match (zero.is_empty(), none.is_empty()) {
+            (true, _) => "none",
+            (false, true) => "a request of 0",
+            (false, false) => "none or a request of 0",
+        };
         let these = match &named[..] {
             [one] => format!("container {one}"),
             several => count(several.len(), "container"),

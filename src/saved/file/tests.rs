@@ -2,6 +2,7 @@
 //! with their error messages.
 
 use jiff::SignedDuration;
+use serde_json::json;
 
 use super::{read_bytes, read_text, within};
 use crate::apimachinery::go::GoDuration;
@@ -315,6 +316,29 @@ fn only_one_load_can_be_played() {
         );
         assert!(error.message.ends_with(&want), "{error}");
     }
+}
+
+/// How a workload replaces its pods is saved, as its kind states it.
+#[test]
+fn how_pods_are_replaced_is_read_and_saved() {
+    let rolling = json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1}});
+    let partition = json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 2}});
+    for (version, kind, spec) in [
+        ("apps/v1", "Deployment", json!({"strategy": rolling, "paused": true})),
+        ("apps/v1", "StatefulSet", json!({"updateStrategy": partition})),
+        ("apps/v1", "StatefulSet", json!({"updateStrategy": {"type": "OnDelete"}})),
+        ("apps/v1", "ReplicaSet", json!({})),
+        ("argoproj.io/v1alpha1", "Rollout", json!({"paused": false})),
+    ] {
+        let metadata = json!({"name": "web"});
+        let object = json!({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec});
+        let read = read(&object.to_string()).unwrap().workloads.remove(0);
+        assert_eq!(serde_json::to_value(&read).unwrap()["spec"], spec, "{kind}");
+    }
+    // A field of another kind is none of it.
+    let foreign = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
+        "spec": {"updateStrategy": {"type": "OnDelete"}}});
+    assert_eq!(read(&foreign.to_string()).unwrap().workloads[0].strategy, None);
 }
 
 #[test]

@@ -106,6 +106,9 @@ impl NewRequest {
                     before: before.map(quantity),
                     after: quantity(after),
                     times: before.map_or(0, |before| after / before),
+                    // Bare cores, where thousandths are usual.
+                    lacks_unit: &*self.resource == "cpu"
+                        && self.text.bytes().all(|c| c.is_ascii_digit()),
                 }));
             }
         }

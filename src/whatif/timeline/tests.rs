@@ -15,6 +15,7 @@ use super::{
 use crate::apimachinery::quantity::Amount;
 use crate::build;
 use crate::engine;
+use crate::engine::decision::PodRow;
 use crate::error::Error;
 use crate::memory::Memory;
 use crate::saved::assemble::assemble;
@@ -712,6 +713,34 @@ fn a_stateful_set_keeps_the_pods_that_its_strategy_does_not_replace() {
         let last = seen.last().unwrap();
         assert_eq!((&*last.old.join(" "), last.new.len()), (old, 3 - last.old.len()), "{strategy:?}");
     }
+}
+
+/// `getPodMetrics`: a pod with a container that lacks the resource has no value; one that is not reported to have
+/// the container has that of the others.
+#[test]
+fn pods_with_a_container_whose_usage_is_missing_count_as_missing() {
+    let mut snapshot =
+        World::new(json!({"minReplicas": 2, "maxReplicas": 2}), &[20, 30]).snapshot();
+    let mut proxy = snapshot.pods[0].containers[0].clone();
+    proxy.name = "proxy".into();
+    snapshot.pods[0].containers.push(proxy);
+    let usage = ContainerUsage { name: "proxy".into(), usage: vec![("cpu".into(), 10)] };
+    snapshot.pod_metrics[0].containers.push(usage);
+    let load = "time,proxy=cpu\n0s,10m\n15s,missing\n30s,20m\n";
+    let player = Player::new(plan("1m", load), &mut snapshot, &mut Vec::new()).unwrap();
+    let first = engine::reconcile(&snapshot, &Memory::default());
+    let mut course = player.start(&snapshot, first).unwrap();
+    let mut seen = Vec::new();
+    for _ in 0..3 {
+        let cpu = course.decision().metric(0).unwrap();
+        let has_value = |pod: &str| {
+            let own = |row: &&PodRow| *course.snapshot().pods[row.pod as usize].name == *pod;
+            cpu.pods.iter().find(own).unwrap().value.is_some()
+        };
+        seen.push((has_value("web-0"), has_value("web-1"), cpu.proposal().is_some()));
+        course.go_on().unwrap();
+    }
+    assert_eq!(seen, [(true, true, true), (false, true, true), (true, true, true)]);
 }
 
 /// The template leaves a container out: what is measured of it goes with the old pods, one every 10 s.

@@ -21,8 +21,8 @@ use crate::snapshot::note::Note;
 use crate::snapshot::surroundings::{Replacement, UpdateStrategy, Workload};
 use crate::whatif::overrides::{Assumptions, Override};
 use crate::whatif::timeline::{
-    Course, LoadFacts, OtherRun, Player, Record, Rollout, Strategy, Timeline, TimelineOptions, Totals,
-    begin_with_load,
+    Course, LoadFacts, OtherRun, Player, Record, Rollout, Strategy, Timeline, TimelineOptions,
+    Totals, begin_with_load,
 };
 pub use check::{Check, Recorded};
 pub use parting::{Parting, Stretches};

@@ -53,7 +53,8 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
 }
 
 /// What is read instead of the sources of a chart.
-pub(crate) const RENDERED: &str = "this is a template: use the output of `helm template` or `kustomize build`";
+pub(crate) const RENDERED: &str =
+    "this is a template: use the output of `helm template` or `kustomize build`";
 
 /// Whether a text has a value or a line that a chart has yet to replace. Rendered manifests may have such text
 /// inside of others, as rules of alerts do.

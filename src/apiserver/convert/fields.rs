@@ -243,7 +243,10 @@ const ROLLOUT: Shape = Fields(&[
     ("replicas", Any),
     SELECTED,
     TEMPLATE,
-    ("workloadRef", Fields(&[("apiVersion", Any), ("kind", Any), ("name", Any), ("scaleDown", Any)])),
+    (
+        "workloadRef",
+        Fields(&[("apiVersion", Any), ("kind", Any), ("name", Any), ("scaleDown", Any)]),
+    ),
     ("minReadySeconds", Any),
     ("rollbackWindow", Any),
     ("strategy", Any),

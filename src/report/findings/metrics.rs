@@ -291,7 +291,9 @@ impl Words for BlockedByFailedMetric {
         let assumed: Option<Vec<String>> =
             failed.iter().map(|metric| about.of_candidate(*metric)).collect();
         let advice = match assumed {
-            Some(values) => format!("{}, or leave {it} out of the candidate.", sentence(&list(&values))),
+            Some(values) => {
+                format!("{}, or leave {it} out of the candidate.", sentence(&list(&values)))
+            }
             None => format!("Repair {labels}, or {}.", self.way_around(about)),
         };
         let removal = |metric: &usize| serde_json::json!({"op": "remove", "path": format!("/spec/metrics/{metric}")});

@@ -261,10 +261,15 @@ impl<'a> About<'a> {
             let mut new = self.new_containers();
             let own = new.find(|name| spec.container().is_none_or(|own| own == **name))?;
             let value = shell_word(&format!("{own}=VALUE"));
-            return Some(format!("state the usage of the new container: --{} {value}", spec.name()));
+            return Some(format!(
+                "state the usage of the new container: --{} {value}",
+                spec.name()
+            ));
         }
         let running = &self.pass.input.observed.as_ref()?.spec.metrics;
-        let asks = |own: &MetricSpec| (own.name().to_owned(), own.selector(), own.described_object().cloned());
+        let asks = |own: &MetricSpec| {
+            (own.name().to_owned(), own.selector(), own.described_object().cloned())
+        };
         if running.iter().any(|own| own.type_ == spec.type_ && asks(own) == asks(spec)) {
             return None;
         }

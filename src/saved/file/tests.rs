@@ -331,7 +331,8 @@ fn how_pods_are_replaced_is_read_and_saved() {
         ("argoproj.io/v1alpha1", "Rollout", json!({"paused": false})),
     ] {
         let metadata = json!({"name": "web"});
-        let object = json!({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec});
+        let object =
+            json!({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec});
         let read = read(&object.to_string()).unwrap().workloads.remove(0);
         assert_eq!(serde_json::to_value(&read).unwrap()["spec"], spec, "{kind}");
     }

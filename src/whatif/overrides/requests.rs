@@ -99,7 +99,8 @@ impl NewRequest {
             let Some(Some(after)) = self.new_request(pod)? else { continue };
             let after = after.milli_value();
             let before = self.request(pod).map(Amount::milli_value).filter(|before| *before > 0);
-            let much = if &*self.resource == "cpu" { MUCH[0] } else { MUCH[1].saturating_mul(1000) };
+            let much =
+                if &*self.resource == "cpu" { MUCH[0] } else { MUCH[1].saturating_mul(1000) };
             if before.map_or(after >= much, |before| after / MANY >= before) {
                 return Ok(Some(Note::RequestFar {
                     item: self.item(),

@@ -120,8 +120,7 @@ impl Player {
         }
         let stated = trace.stated(snapshot.now);
         let mut world = World::of(snapshot, &self.held, self.plan.times);
-        let mut later =
-            changed.as_deref().map(|own| World::of(own, &self.held, self.plan.times));
+        let mut later = changed.as_deref().map(|own| World::of(own, &self.held, self.plan.times));
         let mut requests = HashMap::new();
         for stated in &stated {
             let meant = &self.places[stated.column];

@@ -711,7 +711,11 @@ fn a_stateful_set_keeps_the_pods_that_its_strategy_does_not_replace() {
         let least = seen.iter().map(|it| it.replicas).min();
         assert_eq!(least, Some(if load.is_empty() { 3 } else { 1 }), "{strategy:?}");
         let last = seen.last().unwrap();
-        assert_eq!((&*last.old.join(" "), last.new.len()), (old, 3 - last.old.len()), "{strategy:?}");
+        assert_eq!(
+            (&*last.old.join(" "), last.new.len()),
+            (old, 3 - last.old.len()),
+            "{strategy:?}"
+        );
     }
 }
 
@@ -855,12 +859,14 @@ fn strategies_are_those_of_the_workload() {
         (
             "StatefulSet",
             partition(-1),
-            Err("StatefulSet/web: spec.updateStrategy.rollingUpdate.partition: -1 is negative".to_owned()),
+            Err("StatefulSet/web: spec.updateStrategy.rollingUpdate.partition: -1 is negative"
+                .to_owned()),
         ),
         (
             "StatefulSet",
             json!({"type": "Recreate"}),
-            Err("StatefulSet/web: spec.updateStrategy.type: \"Recreate\" is not a strategy".to_owned()),
+            Err("StatefulSet/web: spec.updateStrategy.type: \"Recreate\" is not a strategy"
+                .to_owned()),
         ),
         ("Deployment", limits(json!("2"), json!(0)), refused("maxSurge", "\"2\"")),
         ("Deployment", limits(json!("x%"), json!(0)), refused("maxSurge", "\"x%\"")),

@@ -140,16 +140,16 @@ impl Strategy {
         how: Replacement,
     ) -> Result<Option<Self>, Error> {
         let is_stateful = Self::is_stateful(target);
-        let is_known = is_stateful || (target.group(), &*target.kind.to_lowercase()) == ("apps", "deployment");
+        let is_known =
+            is_stateful || (target.group(), &*target.kind.to_lowercase()) == ("apps", "deployment");
         let stated = match (how, stated) {
             (Replacement::ByKind, _) => return Ok(Some(Self::Created)),
             (_, Some(stated)) if is_known => stated,
             _ => return Ok(None),
         };
         let field = if is_stateful { "updateStrategy" } else { "strategy" };
-        let refused = |path: &str, why: String| {
-            Error::usage(format!("{target}: spec.{field}.{path}: {why}"))
-        };
+        let refused =
+            |path: &str, why: String| Error::usage(format!("{target}: spec.{field}.{path}: {why}"));
         match (&*stated.type_, is_stateful) {
             ("" | "RollingUpdate", _) => {}
             ("Recreate", false) => return Ok(Some(Self::Recreate)),

@@ -3,7 +3,7 @@
 //! installed. The server runs in this process, and so on the same processors. It only asserts
 //! that the commands succeed. With `-- fleet`, many HPAs at once, compared with what kubectl takes to get
 //! them with their targets and pods; with `-- file`, many HPAs and pods from a file; with `-- metrics`,
-//! an HPA with many metrics.
+//! an HPA with many metrics; with `-- backtest`, a week of load. `scripts/performance` runs all of them.
 
 #![allow(clippy::print_stdout, reason = "the figures are what it is for")]
 
@@ -25,9 +25,14 @@ fn main() {
     println!("in turn, on {processors} processors; ms, and MiB at most\n");
     let asked = |name: &str| std::env::args().any(|argument| argument == name);
     if asked("fleet") {
-        [250, 1_000, 4_000].into_iter().for_each(measure_fleet);
+        [1_000, 2_000, 4_000].into_iter().for_each(measure_fleet);
     } else if asked("file") {
-        [5, 15, 50].into_iter().for_each(measure_file);
+        // The last two files have 30 MB and 100 MB.
+        for (hpas, pods) in [(1_000, 5), (2_000, 5), (4_000, 5), (1_000, 35), (1_000, 115)] {
+            measure_file(hpas, pods);
+        }
+    } else if asked("backtest") {
+        measure_backtest();
     } else if asked("metrics") {
         measure_metrics();
     } else {
@@ -109,9 +114,9 @@ fn measure_metrics() {
     compare(RUNS, commands.into_iter().chain(is_installed(&describe.1).then_some(describe)));
 }
 
-/// A thousand HPAs with this many pods each, from a file that `--save` wrote.
-fn measure_file(pods: usize) {
-    let server = Server::start(fleet(1_000, pods));
+/// HPAs with this many pods each, from a file that `--save` wrote.
+fn measure_file(hpas: usize, pods: usize) {
+    let server = Server::start(fleet(hpas, pods));
     let config = server.kubeconfig(&Auth::Token("admin"));
     let path = config.path().display().to_string();
     let file = config.directory().join("fleet.json");
@@ -119,7 +124,7 @@ fn measure_file(pods: usize) {
     let program = env!("CARGO_BIN_EXE_kubectl-hpa");
     run(&words(&[program, "explain", "-A", "--kubeconfig", &path, "--save", &file]));
     let size = std::fs::metadata(&file).map_or(0, |about| about.len());
-    println!("1000 HPAs, {} pods, a file of {} MB", 1_000 * pods, size / 1_000_000);
+    println!("{hpas} HPAs, {} pods, a file of {} MB", hpas * pods, size / 1_000_000);
     let one = ["-f", &file, "web-0500", "-n", "team-0"];
     compare(
         FEW,
@@ -130,6 +135,27 @@ fn measure_file(pods: usize) {
         ]
         .into_iter()
         .filter(|(_, command)| is_installed(command)),
+    );
+}
+
+/// The week of `examples/backtest`: the HPA as it is, a candidate, and a search over 15 combinations.
+fn measure_backtest() {
+    let example = |name: &str| format!("{}/examples/backtest/{name}", env!("CARGO_MANIFEST_DIR"));
+    let program = env!("CARGO_BIN_EXE_kubectl-hpa");
+    let (state, week) = (example("state.yaml"), example("week.csv"));
+    let predict = words(&[program, "predict", "web", "-n", "shop", "-f", &state, "--trace", &week]);
+    let with = |more: &[&str]| [predict.clone(), words(more)].concat();
+    let passes = 7 * 24 * 60 * 4;
+    println!("a week of load every minute, about {passes} passes a run");
+    let vary = ["--vary", "max=20..30:5", "--vary", "target.cpu=50%..70%:5"];
+    compare(
+        FEW,
+        [
+            ("predict --trace", predict.clone()),
+            ("  with a candidate", with(&["--hpa", &example("candidate.yaml")])),
+            ("  --vary, 15 of them", with(&vary)),
+        ]
+        .into_iter(),
     );
 }
 
@@ -154,7 +180,9 @@ fn measure_fleet(hpas: usize) {
         ("explain -A -o jsonl", ours(&["-o", "jsonl"])),
         ("curl --compressed", curl(&server, &asked, &["--compressed"])),
     ];
-    let theirs = is_installed(&theirs).then_some(("kubectl get -o json", theirs));
+    // Minutes with more.
+    let is_compared = hpas <= 1_000 && is_installed(&theirs);
+    let theirs = is_compared.then_some(("kubectl get -o json", theirs));
     compare(FEW, commands.into_iter().chain(theirs));
 }
 

@@ -104,7 +104,9 @@ pub struct RecordedArgs {
     #[arg(long, value_name = "TIME", value_parser = Moment::read, allow_hyphen_values = true)]
     pub until: Option<Moment>,
 
-    /// Time between two samples, at least as long as between two scrapes; default 30s
+    /// Time between two samples of the load; passes stay a sync period apart, and a sample holds until the
+    /// next. CPU usage is the rate over two scrapes: a longer step misses peaks in between, and one shorter
+    /// than a scrape shows nothing more; default 30s
     #[arg(long, value_name = "DURATION", value_parser = step, allow_hyphen_values = true)]
     pub step: Option<SignedDuration>,
 }

@@ -32,6 +32,10 @@ const AT_ONCE: usize = 4;
 /// How much of an error page is shown.
 const SHOWN: usize = 200;
 
+/// What errors say if less is to be asked for: too many samples, too long a query, or too long a time.
+const TOO_MUCH: [&str; 6] =
+    ["too many samples", "limit", "maxSamples", "maximum number", "mustn't exceed", "timed out"];
+
 /// The progress of the queries.
 #[derive(Debug, Default)]
 pub struct Progress {
@@ -273,13 +277,7 @@ impl Prometheus {
             let says =
                 |part: &&str| matches!(&fault, Fault::Said { text, .. } if text.contains(part));
             return match () {
-                () if ["too many samples", "limit", "maxSamples", "maximum number"]
-                    .iter()
-                    .any(says) =>
-                {
-                    e.hint(self.less)
-                }
-                () if says(&"timed out") => e.hint(self.less),
+                () if TOO_MUCH.iter().any(says) => e.hint(self.less),
                 () => e,
             };
         }
@@ -315,6 +313,8 @@ impl Prometheus {
                 "--prometheus-header NAME=@FILE sends the content of a file, such as \
                  Authorization=@token or X-Scope-OrgID=@tenant",
             ),
+            // The query is part of the URL.
+            414 | 431 => e.hint(self.less),
             404 if !self.is_direct => {
                 e.hint("a path can be given: --prometheus NAMESPACE/SERVICE:PORT/PATH")
             }

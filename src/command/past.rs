@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::past::{Origin, rewind, span};
 use crate::prometheus::grid::Grid;
 use crate::prometheus::history::{History, Samples, ValueHistory};
-use crate::prometheus::load::{Answered, several, warnings};
+use crate::prometheus::load::{Answered, copies, followed, not_one, several, warnings};
 use crate::prometheus::queries::{MAX_REPLICAS, Purpose, Question, Sampled, Wanted, title};
 use crate::snapshot::hpa::{MetricSource, MetricSpec};
 use crate::snapshot::input::Input;
@@ -105,10 +105,12 @@ async fn ask(
     let all = answers.iter().map(|(_, answer)| answer);
     let all = all.chain(metrics.iter().map(|own| &own.answer)).chain([&owned]);
     let of_hpa = answers.iter().filter(|(kind, _)| *kind == Sampled::Hpa);
-    let copies = of_hpa
+    let of_usage = answers.iter().filter(|(kind, _)| *kind == Sampled::Usage);
+    let followed = followed(of_usage.flat_map(|(_, answer)| &answer.series));
+    let hpas = of_hpa
         .flat_map(|(_, answer)| &answer.series)
         .filter(|series| series.labels.get("__name__").is_some_and(|name| name == MAX_REPLICAS));
-    origin.warnings = several(copies).into_iter().chain(warnings(all)).collect();
+    origin.warnings = several(hpas).into_iter().chain(followed).chain(warnings(all)).collect();
     history.metrics = values(input, &metrics)?;
     Ok((history, origin))
 }
@@ -124,10 +126,13 @@ fn values(
         let of = &question.of;
         let source = input.snapshot.hpa.spec.metrics[place].source();
         let is_of_pods = matches!(source, MetricSource::Pods(_));
-        if matches!(source, MetricSource::Object(_)) && answer.series.len() > 1 {
-            let count = answer.series.len();
-            return Err(Error::failed(format!("the query for {of} gives {count} series, not one"))
-                .hint("aggregate them, as with sum(...)"));
+        let is_of_one = match source {
+            MetricSource::Object(_) => answer.series.len() <= 1,
+            // Values are added up, which copies of one are not.
+            _ => copies(&answer.series).is_none(),
+        };
+        if !is_of_one {
+            return Err(not_one(of, &answer.series));
         }
         let series = answer.series.iter().map(|own| {
             let pod = own.labels.get("pod").map(|pod| pod.as_str().into());

@@ -1,5 +1,6 @@
 //! The samples of a target's pods and of its HPA, as they were scraped: for a past pass, for which rates and sums
-//! over windows would blur what lies where. What several servers scraped of the same is one series.
+//! over windows would blur what lies where. What several servers scraped of the same is one series: all samples of
+//! a state, and those of one server of a usage.
 
 use std::collections::BTreeMap;
 
@@ -42,7 +43,7 @@ impl Samples {
         self.0.partition_point(|(time, _)| *time <= millis)
     }
 
-    /// Adds those of another server.
+    /// Adds those of another server, for values that mean the same whoever scraped them.
     pub fn add(&mut self, points: &[(i64, f64)]) {
         let is_later =
             self.0.last().is_none_or(|last| points.first().is_none_or(|it| it.0 > last.0));
@@ -51,6 +52,29 @@ impl Samples {
             self.0.sort_by_key(|(time, _)| *time);
             self.0.dedup_by_key(|(time, _)| *time);
         }
+    }
+
+    /// Adds those of another server, or of a container that replaced one, where this one has none. Two servers read
+    /// a counter at times of their own, so between a sample of one and a sample of the other lies no rate. The
+    /// series with more samples is followed, as Thanos follows one replica until it has a gap.
+    pub fn follow(&mut self, points: &[(i64, f64)]) {
+        let mut other = points.to_vec();
+        if other.len() > self.0.len() {
+            std::mem::swap(&mut self.0, &mut other);
+        }
+        let gap = self.gap().unwrap_or(i64::MAX / 4);
+        other.retain(|(time, _)| {
+            let place = self.place(*time);
+            let since = place.checked_sub(1).map(|before| time - self.0[before].0);
+            let until = self.0.get(place).map(|next| next.0 - time);
+            // One missed scrape leaves a hole of twice the time between two.
+            let is_in_hole = match (since, until) {
+                (Some(since), Some(until)) => since + until > gap + gap / 2,
+                _ => true,
+            };
+            is_in_hole && [since, until].into_iter().flatten().all(|apart| apart >= gap / 2)
+        });
+        self.add(&other);
     }
 
     /// Returns the median of the times between two samples, in milliseconds.
@@ -249,8 +273,8 @@ impl PodHistory {
                 own.init.get_or_insert(false);
                 self.add_request(series, points);
             }
-            CPU => self.containers.entry(container()).or_default().cpu.add(points),
-            MEMORY => self.containers.entry(container()).or_default().memory.add(points),
+            CPU => self.containers.entry(container()).or_default().cpu.follow(points),
+            MEMORY => self.containers.entry(container()).or_default().memory.follow(points),
             _ => {}
         }
     }
@@ -351,5 +375,29 @@ mod tests {
         assert_eq!((first.seen.all(), second.seen.all()), (&seen[..2], &seen[2..]));
         let app = |pod: &PodHistory| pod.containers["app"].cpu.clone();
         assert_eq!((app(first).all(), app(second).all()), (&used[..2], &used[2..]));
+    }
+
+    #[test]
+    fn a_usage_that_several_servers_scraped_is_followed_at_one_of_them() {
+        let times = |from: i64, until: i64| (from..until).step_by(15_000);
+        let points = |from, until| times(from, until).map(|time| (time, time as f64)).collect();
+        let (one, other): (Vec<_>, Vec<_>) = (points(0, 150_000), points(4_000, 120_000));
+        let both = |all: &[&[(i64, f64)]]| {
+            let mut samples = Samples::default();
+            all.iter().for_each(|points| samples.follow(points));
+            samples.0
+        };
+        assert_eq!(both(&[&one, &other]), one);
+        assert_eq!(both(&[&other, &one]), one);
+        assert_eq!(both(&[&one, &one]), one);
+        // A server that was down is replaced for that time, and only then.
+        let down: Vec<_> =
+            one.iter().copied().filter(|(time, _)| !(40_000..80_000).contains(time)).collect();
+        let times: Vec<i64> = both(&[&down, &other]).iter().map(|(time, _)| time / 1000).collect();
+        assert_eq!(times, [0, 15, 30, 49, 64, 79, 90, 105, 120, 135]);
+        // A container that was replaced goes on as another series.
+        let next: Vec<_> = points(150_000, 200_000);
+        assert_eq!(both(&[&one, &next]).len(), one.len() + next.len());
+        assert_eq!(both(&[&next, &one]), both(&[&one, &next]));
     }
 }

@@ -252,8 +252,68 @@ pub fn several<'a>(copies: impl Iterator<Item = &'a Series>) -> Option<LoadNote>
         "uid",
         "__replica__",
     ];
+    let (label, values) =
+        differing(copies).into_iter().find(|(label, _)| !OF_SCRAPES.contains(label))?;
+    Some(LoadNote::Several { label: label.to_owned(), values: owned(&values) })
+}
+
+/// Returns the note on usage that several servers recorded, of which one is followed: series of one container at
+/// the same time.
+pub fn followed<'a>(usage: impl Iterator<Item = &'a Series>) -> Option<LoadNote> {
+    // Of a container that replaced one, both may be there for a moment.
+    const OF_RUNS: [&str; 3] = ["id", "image", "name"];
+    let mut containers: BTreeMap<[Option<&String>; 3], Vec<&Series>> = BTreeMap::new();
+    for series in usage.filter(|series| !series.points.is_empty()) {
+        let key = ["__name__", "pod", "container"].map(|label| series.labels.get(label));
+        containers.entry(key).or_default().push(series);
+    }
+    let span = |own: &Series| Some((own.points.first()?.0, own.points.last()?.0));
+    let meet = |one: &Series, other: &Series| {
+        let (Some(one), Some(other)) = (span(one), span(other)) else { return false };
+        one.0 < other.1 && other.0 < one.1
+    };
+    containers.values().flat_map(|all| all.windows(2)).find_map(|pair| {
+        let labels = differing(pair.iter().copied().filter(|_| meet(pair[0], pair[1])));
+        let label = labels.into_keys().find(|label| !OF_RUNS.contains(label))?;
+        let of = containers.values().flatten().filter_map(|own| own.labels.get(label));
+        let mut values: Vec<String> = of.cloned().collect();
+        values.sort_unstable();
+        values.dedup();
+        Some(LoadNote::Followed { label: label.to_owned(), values })
+    })
+}
+
+/// Labels by which servers that scrape the same commonly tell their series apart.
+const OF_REPLICAS: [&str; 5] =
+    ["__replica__", "prometheus_replica", "receive_replica", "replica", "rule_replica"];
+
+/// Returns the label in which series differ of which some are copies by several servers.
+pub fn copies(series: &[Series]) -> Option<&str> {
+    let mut found: BTreeMap<Vec<(&String, &String)>, &Series> = BTreeMap::new();
+    series.iter().find_map(|own| {
+        let labels = own.labels.iter().filter(|(label, _)| !OF_REPLICAS.contains(&&***label));
+        let other = found.insert(labels.collect(), own)?;
+        differing([own, other].into_iter()).into_keys().next()
+    })
+}
+
+/// Returns the error if the query for something has several series that it should not have.
+pub fn not_one(of: &str, series: &[Series]) -> Error {
+    let count = series.len();
+    match copies(series) {
+        Some(label) => Error::failed(format!(
+            "the query for {of} gives copies of a series, which differ in {label}"
+        ))
+        .hint(format!("count each once, as with sum(max without ({label}) (...))")),
+        None => Error::failed(format!("the query for {of} gives {count} series, not one"))
+            .hint("aggregate them, as with sum(...)"),
+    }
+}
+
+/// Returns the labels in which series differ, each with its values.
+fn differing<'a>(all: impl Iterator<Item = &'a Series>) -> BTreeMap<&'a str, Vec<&'a str>> {
     let mut labels: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for series in copies {
+    for series in all {
         for (label, value) in &series.labels {
             let values = labels.entry(label).or_default();
             if !values.contains(&&**value) {
@@ -261,12 +321,12 @@ pub fn several<'a>(copies: impl Iterator<Item = &'a Series>) -> Option<LoadNote>
             }
         }
     }
-    let several =
-        labels.into_iter().find(|(label, values)| values.len() > 1 && !OF_SCRAPES.contains(label));
-    several.map(|(label, values)| LoadNote::Several {
-        label: label.to_owned(),
-        values: values.into_iter().map(str::to_owned).collect(),
-    })
+    labels.retain(|_, values| values.len() > 1);
+    labels
+}
+
+fn owned(values: &[&str]) -> Vec<String> {
+    values.iter().map(|&value| value.to_owned()).collect()
 }
 
 /// There are no samples of a metric.
@@ -288,12 +348,7 @@ fn single(own: &Answered, grid: Grid) -> Result<Column, Error> {
     match &own.answer.series[..] {
         [] => Ok(vec![None; usize::try_from(grid.count).unwrap_or_default()]),
         [series] => values(series, own, grid),
-        more => Err(Error::failed(format!(
-            "the query for {} gives {} series, not one",
-            own.question.of,
-            more.len()
-        ))
-        .hint("aggregate them, as with sum(...)")),
+        more => Err(not_one(&own.question.of, more)),
     }
 }
 
@@ -459,7 +514,7 @@ mod tests {
     use jiff::{SignedDuration, Timestamp};
     use serde_json::json;
 
-    use super::{Answered, assemble, several, warnings};
+    use super::{Answered, assemble, copies, followed, not_one, several, warnings};
     use crate::build;
     use crate::prometheus::answer::{Answer, Series};
     use crate::prometheus::grid::Grid;
@@ -669,6 +724,31 @@ mod tests {
         assert_eq!(
             several(two.series.iter()),
             Some(LoadNote::Several { label: "cluster".to_owned(), values })
+        );
+        // Usage of one container at the same time is from several servers.
+        let usage = |replica: &str, id: &str, times: [i64; 2]| Series {
+            points: times.map(|time| (time, 1.0)).to_vec(),
+            ..copy(&[
+                ("container", "app"),
+                ("pod", "a"),
+                ("prometheus_replica", replica),
+                ("id", id),
+            ])
+        };
+        let twice = [usage("p-1", "x", [0, 30]), usage("p-0", "x", [5, 35])];
+        let values = vec!["p-0".to_owned(), "p-1".to_owned()];
+        let label = "prometheus_replica".to_owned();
+        assert_eq!(followed(twice.iter()), Some(LoadNote::Followed { label, values }));
+        let replaced = [usage("p-0", "x", [0, 30]), usage("p-0", "y", [29, 60])];
+        assert_eq!(followed(replaced.iter()), None);
+        let moved = [usage("p-0", "x", [0, 30]), usage("p-1", "x", [45, 60])];
+        assert_eq!(followed(moved.iter()), None);
+        assert_eq!(copies(&twice), Some("prometheus_replica"));
+        assert_eq!(copies(&replaced), None);
+        let e = not_one("q", &twice);
+        assert_eq!(
+            e.hint.unwrap(),
+            "count each once, as with sum(max without (prometheus_replica) (...))"
         );
         let notes = warnings([&two, &same].into_iter());
         assert_eq!(notes.len(), 4);

@@ -307,13 +307,14 @@ impl Wanted<'_> {
             );
             ask(Purpose::Unmeasured, "pods without a rate", query);
             if let Some(scrape) = scraped.usage {
-                let alive = fresh(&created, state);
-                // Between its start and its first sample, and since its last one, lies a scrape on average.
+                // Half a scrape lies on average between its start and its first sample.
+                let start = scrape as f64 / 2.0;
                 let query = format!(
-                    "clamp_min((time() - max by (namespace, pod) ({alive})) - on (namespace, pod) \
-                     max by (namespace, pod) (count_over_time({cpu}[{recently}s])) * {scrape}, 0) \
-                     and on (namespace, pod) (max by (namespace, pod) ({created}) > time() - \
-                     {recently}) and on (namespace, pod) {pods}"
+                    "clamp_min(max by (namespace, pod) (timestamp({cpu})) - on (namespace, pod) max by \
+                     (namespace, pod) ({created}) - on (namespace, pod) max by (namespace, pod) \
+                     (count_over_time({cpu}[{recently}s])) * {scrape} + {start}, 0) and on \
+                     (namespace, pod) (max by (namespace, pod) ({created}) > time() - {recently}) and \
+                     on (namespace, pod) {pods}"
                 );
                 ask(Purpose::Measured, "how long containers take to start", query);
             }
@@ -460,10 +461,23 @@ impl Wanted<'_> {
         }
     }
 
-    /// A regular expression for the ReplicaSets of the target.
+    /// A regular expression for the ReplicaSets of the target. Of many, what all begin with is stated once,
+    /// because servers and proxies limit the length of a query; a plain list is faster for servers to match.
     fn replica_sets(&self) -> String {
-        let names: Vec<String> = self.replica_sets.iter().map(|name| literal(name)).collect();
-        names.join("|")
+        const MANY: usize = 50;
+        let all = self.replica_sets;
+        let begin_with = |start: &str| all.iter().all(|name| name.starts_with(start));
+        let starts = all
+            .first()
+            .into_iter()
+            .flat_map(|first| first.char_indices().rev().map(|(end, _)| &first[..end]));
+        let shared = starts.filter(|_| all.len() > MANY).find(|start| begin_with(start));
+        let shared = shared.unwrap_or_default();
+        let names: Vec<String> = all.iter().map(|name| literal(&name[shared.len()..])).collect();
+        match shared {
+            "" => names.join("|"),
+            shared => format!("{}({})", literal(shared), names.join("|")),
+        }
     }
 }
 
@@ -692,6 +706,18 @@ mod tests {
             )
         );
         assert_eq!(query(&all, Purpose::Template), None);
+
+        let many: Vec<String> = (0..51).map(|n| format!("web.eu-{n:02}")).collect();
+        let metrics = &own.spec.metrics;
+        let wanted = Wanted { hpa: &own, metrics, stated: &[], replica_sets: &many, matching: "" };
+        let all = wanted.questions(Scraped::default(), 60);
+        let cpu = query(&all, Purpose::Metric(0)).unwrap();
+        assert!(cpu.contains(r#"owner_name=~"web\\.eu-(00|01|02|"#) && cpu.contains("|49|50)\""));
+
+        // VictoriaMetrics takes 16 KiB.
+        let many: Vec<String> = (0..600).map(|n| format!("web-{:010}", n * 7919)).collect();
+        let all = Wanted { replica_sets: &many, ..wanted }.questions(Scraped::default(), 60);
+        assert!(all.iter().all(|own| own.query.len() < 16 * 1024));
 
         let rollout = hpa("argoproj.io/v1alpha1", "Rollout", "web");
         let all = asked(&rollout, &[]);

@@ -175,6 +175,13 @@ pub enum LoadNote {
         /// Its values.
         values: Vec<String>,
     },
+    /// Several servers recorded the usage of a container, with different values of a label; one is followed.
+    Followed {
+        /// The label.
+        label: String,
+        /// Its values.
+        values: Vec<String>,
+    },
     /// Further warnings of the server that are not listed.
     MoreWarnings(usize),
     /// The share of the samples in which the usage of a pod is missing in the total.

@@ -28,6 +28,8 @@ pub(crate) struct Recorded {
     pub(crate) user: Option<String>,
     /// The status that was sent; 0 if none was.
     pub(crate) status: u16,
+    /// The bytes of the answer's body, before they were compressed.
+    pub(crate) bytes: usize,
 }
 
 impl Recorded {

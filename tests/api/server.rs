@@ -47,6 +47,8 @@ struct Shared {
 struct Kept {
     user: Option<String>,
     status: u16,
+    /// Of its body, before it was compressed.
+    size: usize,
     bytes: Vec<u8>,
 }
 
@@ -230,7 +232,7 @@ fn converse<S: Stream>(
             (effects, cluster.latency, cluster.keeps)
         });
         if effects.cut_where_kept && is_kept {
-            shared.done(entry, None, 0);
+            shared.done(entry, None, 0, 0);
             return Ok(End::Orderly);
         }
         is_kept = true;
@@ -238,7 +240,7 @@ fn converse<S: Stream>(
         let kept = lock(&shared.kept).get(&request).cloned();
         if let Some(kept) = kept {
             shared.sleep(latency);
-            shared.done(entry, kept.user.clone(), kept.status);
+            shared.done(entry, kept.user.clone(), kept.status, kept.size);
             stream.write_all(&kept.bytes)?;
             stream.flush()?;
             continue;
@@ -270,18 +272,19 @@ fn converse<S: Stream>(
             shared.sleep(latency + effects.answer_delay);
         }
         if effects.hangs || effects.extent == Extent::Nothing {
-            shared.done(entry, user, 0);
+            shared.done(entry, user, 0, 0);
             return Ok(End::Cut);
         }
         // Before the body is sent: its reader may be faster than this thread.
         let pause = || {
             shared.sleep(effects.body_delay);
-            shared.done(entry, user.clone(), answer.status);
+            shared.done(entry, user.clone(), answer.status, answer.body.len());
         };
         if keeps {
             let mut bytes = Vec::new();
             write_answer(&mut bytes, &request, &answer, Extent::Whole, &|| {})?;
-            let kept = Kept { user: user.clone(), status: answer.status, bytes };
+            let size = answer.body.len();
+            let kept = Kept { user: user.clone(), status: answer.status, size, bytes };
             lock(&shared.kept).insert(request.clone(), Arc::new(kept));
         }
         write_answer(stream, &request, &answer, effects.extent, &pause)?;
@@ -365,14 +368,16 @@ impl Shared {
             connection,
             user: None,
             status: 0,
+            bytes: 0,
         });
         log.len() - 1
     }
 
-    fn done(&self, entry: usize, user: Option<String>, status: u16) {
+    fn done(&self, entry: usize, user: Option<String>, status: u16, bytes: usize) {
         let entry = &mut lock(&self.log)[entry];
         entry.done = Some(self.started.elapsed());
         entry.user = user;
         entry.status = status;
+        entry.bytes = bytes;
     }
 }

@@ -361,6 +361,30 @@ fn the_requests_grow_with_namespaces_and_pages() {
     assert_eq!(wider, more + 2 * 4, "{counts}");
 }
 
+/// The work grows in proportion to the HPAs, and not faster.
+#[test]
+fn requests_and_bytes_grow_in_proportion_up_to_thousands() {
+    let work = |hpas: usize| {
+        let mut cluster = recorded();
+        for number in 0..hpas {
+            let [namespace, name] = [format!("team-{}", number % 10), format!("web-{number:04}")];
+            cluster.autoscaled([&namespace, &name], 1);
+        }
+        let server = Server::start(cluster);
+        let config = server.kubeconfig(&Auth::Token("admin"));
+        let ran = run(program().args(["explain", "-A", "--kubeconfig"]).arg(config.path()));
+        let rows = ran.stdout.lines().filter(|line| line.starts_with("team-")).count();
+        assert_eq!((ran.code, rows), (Some(0), hpas), "{}", ran.stderr);
+        let requests = server.requests();
+        (requests.len(), requests.iter().map(|request| request.bytes).sum::<usize>())
+    };
+    let all = [1_000, 2_000, 4_000].map(work);
+    let [(one, some), (two, more), (four, most)] = all;
+    assert_eq!(four - two, 2 * (two - one), "{all:?}");
+    let share = (most - more) as f64 / (2 * (more - some)) as f64;
+    assert!((0.99..1.01).contains(&share), "{all:?}");
+}
+
 /// A namespace of many pods is not listed for a few HPAs with few of them.
 #[test]
 fn a_list_is_not_longer_than_what_it_answers() {

@@ -296,6 +296,64 @@ fn what_the_server_warns_of_and_what_the_history_lacks_is_said() {
     assert!(basis.iter().any(|own| own["item"] == "start times"), "{basis:#?}");
 }
 
+/// The recorded answers from a store in which two servers have put the usage and the metrics, the second one
+/// scraping 4 s later.
+fn from_two_servers(request: &Request) -> Answer {
+    let mut answer = as_recorded(request);
+    let query = request.parameter("query").unwrap_or_default();
+    let is_copied = query.contains("container_cpu_usage") || request.path.ends_with("query_range");
+    let Ok(mut body) = serde_json::from_slice::<Value>(&answer.body) else { return answer };
+    let Some(series) = body["data"]["result"].as_array_mut().filter(|_| is_copied) else {
+        return answer;
+    };
+    let later = if request.path.ends_with("query_range") { 0.0 } else { 4.0 };
+    let copy = |own: &mut Value| {
+        let mut copy = own.clone();
+        own["metric"]["prometheus_replica"] = json!("k8s-0");
+        copy["metric"]["prometheus_replica"] = json!("k8s-1");
+        for sample in copy["values"].as_array_mut().into_iter().flatten() {
+            sample[0] = json!(sample[0].as_f64().expect("a time") + later);
+        }
+        copy
+    };
+    let copies: Vec<Value> = series.iter_mut().map(copy).collect();
+    series.extend(copies);
+    answer.body = body.to_string().into_bytes();
+    answer
+}
+
+#[test]
+fn two_servers_that_scrape_the_same_are_not_mixed() {
+    let mut cluster = recorded();
+    cluster.fault(When::on("/api/v1/query"), Fault::Computed(from_two_servers));
+    let server = Server::start(cluster);
+    let trusting = trusting(&server);
+    let trusting: Vec<&str> = trusting.iter().map(String::as_str).collect();
+    for (what, name, time, want) in MOMENTS {
+        let (state, at, url) = (state(name), pass(name, time).time.to_string(), server.url());
+        let flags = [&asking(name, &state, &url, &at)[..], &trusting].concat();
+        if name == "queue" {
+            // A controller adds up the values of an External metric, which copies are not.
+            let mut command = program();
+            run(command.args(["explain", "web", "-n", name]).args(flags)).fails(
+                1,
+                &[
+                    "the query for queue_depth gives copies of a series, which differ in prometheus_replica",
+                    "hint: count each once, as with sum(max without (prometheus_replica) (...))",
+                ],
+            );
+            continue;
+        }
+        let answer = explain(name, &flags, &[]);
+        assert_eq!(range(&answer), want, "{what}: {name} {at}");
+        let notes = super::notes(&answer);
+        assert!(
+            notes.contains("the usage with several values of prometheus_replica (k8s-0, k8s-1)"),
+            "{notes}"
+        );
+    }
+}
+
 /// A Prometheus with two pods of the recorded Deployment, which have used half of a CPU each for ten minutes.
 fn two_pods(request: &Request) -> Answer {
     let query = request.parameter("query").unwrap_or_default();

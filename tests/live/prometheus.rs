@@ -16,7 +16,7 @@ use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use super::api::http::Request;
-use super::api::{Answer, Auth, Cluster, Fault, Server, When};
+use super::api::{Answer, Auth, Cluster, Fault, Server, Transport, When};
 use super::{NAME, Ran, directory, program, recorded, run};
 
 /// The history that a real Prometheus has in these tests.
@@ -240,6 +240,17 @@ fn faults_are_one_line() {
         ("an error without a type", prometheus(400, "", "oh"), ": oh", ""),
         ("a long error", prometheus(422, "execution", &long), "execution: xxx", "--step"),
         (
+            "a long query",
+            prometheus(
+                422,
+                "422",
+                "too long query; got 20000 bytes; mustn't exceed `-search.maxQueryLen=16384` bytes",
+            ),
+            "too long query",
+            "--step",
+        ),
+        ("a long address", Fault::Answer(Answer::text(414, "")), "HTTP 414", "--step"),
+        (
             "401",
             Fault::Answer(Answer::text(401, "Unauthorized")),
             "HTTP 401: Unauthorized",
@@ -354,6 +365,32 @@ fn faults_are_one_line() {
             _ => 4 + 4,
         };
         assert!(asked <= most, "{name}: {asked} requests");
+    }
+}
+
+#[test]
+fn certificates_that_are_wrong_and_a_server_without_any_are_one_line() {
+    for (transport, parts) in [
+        (
+            Transport::UnknownAuthority,
+            ["certificate signed by unknown authority", "--prometheus-ca"],
+        ),
+        (Transport::Expired, ["certificate has expired", "hint: "]),
+        (Transport::WrongName, ["certificate is valid for", "hint: "]),
+        (Transport::Plain, ["does not look like a TLS handshake", "use an http:// address"]),
+    ] {
+        let server = server(|cluster| {
+            cluster.transport(transport);
+        });
+        let url = server.url().replace("http://", "https://");
+        let flags = trusting(&server);
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        for verb in VERBS {
+            let ran = ask(verb, &url, &flags);
+            ran.fails(1, &parts);
+            assert_eq!(ran.stderr.lines().count(), 2, "{transport:?}: {}", ran.stderr);
+            assert!(server.requests().is_empty(), "{transport:?}");
+        }
     }
 }
 
@@ -711,6 +748,76 @@ fn a_real_one_gives_the_load_that_its_history_was_made_of() {
         compared += 1;
     }
     assert!(compared > 100, "{compared}");
+}
+
+/// Pods that come one after the other, each of which takes times of its own to start and to become ready.
+#[test]
+fn how_long_pods_take_is_what_the_history_was_made_with() {
+    const SCRAPE: i64 = 30;
+    let start: i64 = 1_794_960_000;
+    let pods: Vec<(i64, i64, i64)> =
+        (0..41).map(|n| (start + 600 + n * 311, (n * 5) % 21, 22 + (n * 17) % 83)).collect();
+    let end = pods.last().expect("a pod").0 + 1800;
+    let mut history = history::History::default();
+    let owner = r#"owner_kind="Deployment",owner_name="web""#;
+    let set = format!(r#"kube_replicaset_owner{{namespace="shop",replicaset="web-1",{owner}}}"#);
+    for time in (start..end).step_by(usize::try_from(SCRAPE).expect("a step")) {
+        history.add(&set, time, 1.0);
+        let hpa = r#"namespace="shop",horizontalpodautoscaler="web""#;
+        history.add(
+            &format!("kube_horizontalpodautoscaler_spec_max_replicas{{{hpa}}}"),
+            time,
+            24.0,
+        );
+        // The usage is scraped by others, at other times.
+        let usage = time + 13;
+        for (number, (created, starts, ready)) in pods.iter().enumerate() {
+            let labels = format!(r#"namespace="shop",pod="web-1-{number:02}""#);
+            let mut add = |name: &str, more: &str, time: i64, value: f64| {
+                history.add(&format!("{name}{{{labels}{more}}}"), time, value);
+            };
+            if (*created..created + 1800).contains(&time) {
+                let owner = r#",owner_kind="ReplicaSet",owner_name="web-1""#;
+                add("kube_pod_owner", owner, time, 1.0);
+                add("kube_pod_created", "", time, *created as f64);
+                if time >= created + ready {
+                    add("kube_pod_status_ready_time", "", time, (created + ready) as f64);
+                }
+            }
+            if (created + starts..created + 1800).contains(&usage) {
+                let container = r#",container="web""#;
+                let used = (usage - created - starts) as f64 / 2.0;
+                add("container_cpu_usage_seconds_total", container, usage, used);
+            }
+        }
+    }
+    let Some(real) = Real::start(&history) else { return };
+    let saved = file("start-up.json", "");
+    let time = |second| jiff::Timestamp::from_second(second).expect("a time").to_string();
+    let mut command = program();
+    command.args(["predict", "web", "-n", "shop", "-f", STATE, "--prometheus", real.url()]);
+    command.args(["--since", &time(start), "--until", &time(end), "--save", &saved, "-o", "json"]);
+    run(&mut command).answer();
+    let saved: Value =
+        serde_json::from_str(&fs::read_to_string(saved).expect("a state")).expect("JSON");
+    let mut items = saved["items"].as_array().expect("items").iter();
+    let load = items.find(|item| item["kind"] == "Load").expect("a load");
+    let seconds = |field: &str| {
+        let text = load[field].as_str().expect("a duration");
+        text.parse::<jiff::SignedDuration>().expect("a duration").as_secs_f64()
+    };
+    let median = |of: &dyn Fn(&(i64, i64, i64)) -> i64| {
+        let mut all: Vec<i64> = pods.iter().map(of).collect();
+        all.sort_unstable();
+        all[all.len() / 2] as f64
+    };
+    assert_eq!(seconds("readyAfter"), median(&|pod| pod.2));
+    // When a container started is known only to a scrape.
+    let (measured, truth) = (seconds("metricsAfter") - 30.0, median(&|pod| pod.1));
+    println!(
+        "containers started after {measured} s according to the scrapes, and {truth} s in truth"
+    );
+    assert!((measured - truth).abs() <= 4.0, "{measured} s for {truth} s");
 }
 
 /// Writes down what a real one answers about the hour that is recorded.

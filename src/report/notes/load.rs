@@ -40,6 +40,11 @@ pub(in crate::report) fn text(note: &LoadNote) -> String {
             listed(values),
             values.first().map_or("", String::as_str)
         ),
+        LoadNote::Followed { label, values } => format!(
+            "Prometheus has the usage with several values of {label} ({}), as from servers that scrape \
+             the same: of each container, the one with more samples counts, and another where it has none",
+            listed(values)
+        ),
         LoadNote::MoreWarnings(count) => format!("Prometheus warns {count} more times"),
         LoadNote::Unmeasured(share) => format!(
             "in {} of the samples the usage of a pod is missing in the total, because its scrapes were \

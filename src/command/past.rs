@@ -11,7 +11,7 @@ use crate::args::{Moment, PrometheusArgs};
 use crate::cluster::Session;
 use crate::cluster::prometheus::{Progress, Prometheus};
 use crate::error::Error;
-use crate::past::{Origin, rewind, span};
+use crate::past::{Origin, check, read, rewind, span};
 use crate::prometheus::grid::Grid;
 use crate::prometheus::history::{History, Samples, ValueHistory};
 use crate::prometheus::load::{Answered, copies, followed, not_one, several, warnings};
@@ -32,12 +32,13 @@ pub(super) async fn past(
     input: Input,
     terminal: &Terminal,
 ) -> Result<(Input, Vec<String>), Error> {
-    let now = input.snapshot.now;
+    let now = read(&input);
     let at = at.before(now)?;
     if at > now {
         return Err(Error::usage(format!("--at {at} is later than {now}, when the HPA was read"))
             .hint("without --at, the next pass is explained"));
     }
+    check(&input)?;
     let way = query.connect(session, "--prometheus-match selects fewer series")?;
     let asked = ask(&way, query.typed(), at, &input, terminal).await;
     let rewound = asked.and_then(|(history, origin)| rewind(input, &history, at, origin));
@@ -68,7 +69,7 @@ async fn ask(
         }
     }
     let (before, after) = span(input);
-    let end = at.checked_add(after).unwrap_or(at).min(input.snapshot.now.max(at));
+    let end = at.checked_add(after).unwrap_or(at).min(read(input).max(at));
     let start = at.checked_sub(before).unwrap_or(Timestamp::MIN);
     let seconds = end.duration_since(start).as_secs();
     let step = SignedDuration::from_secs(STEP);

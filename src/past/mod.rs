@@ -13,9 +13,10 @@ use crate::error::Error;
 use crate::memory::{Memory, infer, sampled};
 use crate::outlook;
 use crate::prometheus::history::History;
+use crate::saved::assemble::save_command;
 use crate::snapshot::basis::Basis;
 use crate::snapshot::evidence::Evidence;
-use crate::snapshot::hpa::{HpaSpec, HpaStatus, MetricTarget};
+use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus, MetricTarget};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::{LoadNote, LoadQuery};
 use crate::snapshot::note::Note;
@@ -46,6 +47,20 @@ pub fn span(input: &Input) -> (SignedDuration, SignedDuration) {
     (LEAST.max(infer::window(hpa, controller) + AROUND), AROUND)
 }
 
+/// Makes sure that a past pass can be told from what was read later.
+///
+/// # Errors
+///
+/// The pods of the target cannot be told.
+pub fn check(input: &Input) -> Result<(), Error> {
+    moment::selected(input).map(drop)
+}
+
+/// Returns when the HPA of an input was read; if that is itself a past pass, its time is earlier.
+pub fn read(input: &Input) -> Timestamp {
+    input.evidence.past.as_ref().map_or(input.snapshot.now, |past| past.read)
+}
+
 /// Returns the input of the pass at a time, from what was read later and a history.
 ///
 /// # Errors
@@ -57,7 +72,7 @@ pub fn rewind(
     at: Timestamp,
     origin: Origin,
 ) -> Result<Input, Error> {
-    let read = input.snapshot.now;
+    let read = read(&input);
     let target = input.snapshot.hpa.reference();
     let lacks = lacks(history, &input.snapshot.hpa.spec);
     let moments = Moments::new(&input, history, &lacks)?;
@@ -268,7 +283,15 @@ fn asked(snapshot: &Snapshot) -> Option<(Bounds, Option<i32>)> {
 }
 
 /// Why the pods of a target cannot be told.
-fn no_selector(target: &str, e: &ScaleError) -> Error {
-    let (ScaleError::Mapping(why) | ScaleError::Get(why) | ScaleError::Missing(why)) = e;
-    Error::failed(format!("--at: the scale of {target} cannot be read: {why}"))
+fn no_selector(hpa: &Hpa, e: &ScaleError) -> Error {
+    match e {
+        ScaleError::Missing(target) => Error::usage(format!(
+            "--at: the input lacks the target {target}, which selects the pods"
+        ))
+        .hint(save_command(hpa)),
+        ScaleError::Mapping(why) | ScaleError::Get(why) => {
+            let target = hpa.reference();
+            Error::failed(format!("--at: the scale of {target} cannot be read: {why}"))
+        }
+    }
 }

@@ -90,22 +90,7 @@ impl<'h> Moments<'h> {
         history: &'h History,
         lacks: &'h [PastPart],
     ) -> Result<Self, Error> {
-        let Input { snapshot, surroundings, .. } = input;
-        let hpa = &snapshot.hpa;
-        let scale = snapshot.scale.as_ref().map_err(|e| no_selector(&hpa.reference(), e))?;
-        let own = surroundings.workload(&hpa.spec.scale_target_ref);
-        let template = own.and_then(|own| own.template.as_deref());
-        let pods = snapshot.pods.iter().map(|pod| &**pod);
-        let models = template.into_iter().chain(pods);
-        let model = models.clone().find(|pod| scale.selector.matches(&pod.labels)).cloned();
-        let example = scale.selector.parsed().map(Selector::example);
-        let labels = model.as_ref().map(|pod| pod.labels.clone()).or(example.ok());
-        let labels = labels.filter(|labels| scale.selector.matches(labels)).ok_or_else(|| {
-            let target = hpa.reference();
-            Error::failed(format!(
-                "--at: no pod of {target} is known, and no labels that its selector matches"
-            ))
-        })?;
+        let (labels, model) = selected(input)?;
         let recorded = [&history.replicas, &history.desired];
         let recorded = recorded.into_iter().find(|samples| !samples.is_empty());
         let counts = recorded.map_or_else(|| Cow::Owned(active(history)), Cow::Borrowed);
@@ -357,6 +342,27 @@ impl<'h> Moments<'h> {
             }
         }
     }
+}
+
+/// Returns labels that the selector of the target matches, and one of its pods as it is now.
+pub(super) fn selected(input: &Input) -> Result<(Labels, Option<Pod>), Error> {
+    let Input { snapshot, surroundings, .. } = input;
+    let hpa = &snapshot.hpa;
+    let scale = snapshot.scale.as_ref().map_err(|e| no_selector(hpa, e))?;
+    let own = surroundings.workload(&hpa.spec.scale_target_ref);
+    let template = own.and_then(|own| own.template.as_deref());
+    let pods = snapshot.pods.iter().map(|pod| &**pod);
+    let mut models = template.into_iter().chain(pods);
+    let model = models.find(|pod| scale.selector.matches(&pod.labels)).cloned();
+    let example = scale.selector.parsed().map(Selector::example);
+    let labels = model.as_ref().map(|pod| pod.labels.clone()).or(example.ok());
+    let labels = labels.filter(|labels| scale.selector.matches(labels)).ok_or_else(|| {
+        let target = hpa.reference();
+        Error::failed(format!(
+            "--at: no pod of {target} is known, and no labels that its selector matches"
+        ))
+    })?;
+    Ok((labels, model))
 }
 
 /// Whether a pod was there.

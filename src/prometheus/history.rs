@@ -381,7 +381,7 @@ mod tests {
     fn a_usage_that_several_servers_scraped_is_followed_at_one_of_them() {
         let times = |from: i64, until: i64| (from..until).step_by(15_000);
         let points = |from, until| times(from, until).map(|time| (time, time as f64)).collect();
-        let (one, other): (Vec<_>, Vec<_>) = (points(0, 150_000), points(4_000, 120_000));
+        let (one, other): (Vec<_>, Vec<_>) = (points(0, 150_000), points(4_000, 90_000));
         let both = |all: &[&[(i64, f64)]]| {
             let mut samples = Samples::default();
             all.iter().for_each(|points| samples.follow(points));

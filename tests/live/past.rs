@@ -197,6 +197,8 @@ fn ten_recorded_decisions_are_in_their_ranges_and_again_offline() {
             assert_eq!(again[part], *value, "{name} {at}: {part}");
         }
         assert_eq!(again, live, "{name} {at}");
+        // What was saved has the HPA, so that it explains the same pass again, and every other one.
+        assert_eq!(explain(name, &asking(name, &saved, &url, at), &trusting), live, "{name} {at}");
         // Under other conditions, only the history is open.
         let mut command = program();
         let flags = ["predict", "web", "-n", name, "-f", &saved, "--replicas", "9", "--max", "9"];
@@ -338,7 +340,7 @@ fn two_servers_that_scrape_the_same_are_not_mixed() {
             run(command.args(["explain", "web", "-n", name]).args(flags)).fails(
                 1,
                 &[
-                    "the query for queue_depth gives copies of a series, which differ in prometheus_replica",
+                    "gives copies of a series, which differ in prometheus_replica",
                     "hint: count each once, as with sum(max without (prometheus_replica) (...))",
                 ],
             );
@@ -475,6 +477,33 @@ fn a_moment_that_the_history_has_nothing_of_is_an_error() {
     ] {
         explain(flags).fails(2, &[part]);
     }
+}
+
+#[test]
+fn a_manifest_alone_lacks_the_selector_of_its_target() {
+    let text = std::fs::read_to_string(state("plain")).expect("a state");
+    let state: Value = serde_json::from_str(&text).expect("JSON");
+    let mut items = state["items"].as_array().expect("items").iter();
+    let hpa = items.find(|item| item["kind"] == "HorizontalPodAutoscaler").expect("it");
+    let manifest = file("manifest.json", &hpa.to_string());
+    let mut command = program();
+    command.args([
+        "explain",
+        "web",
+        "-n",
+        "plain",
+        "-f",
+        &manifest,
+        "--at",
+        "2026-11-21T07:20:00Z",
+    ]);
+    run(command.args(["--prometheus", "http://127.0.0.1:1"])).fails(
+        2,
+        &[
+            "--at: the input lacks the target Deployment web, which selects the pods",
+            "--save FILE` saves everything",
+        ],
+    );
 }
 
 /// Writes down what the real ones answer.

@@ -370,28 +370,40 @@ fn faults_are_one_line() {
 
 #[test]
 fn certificates_that_are_wrong_and_a_server_without_any_are_one_line() {
+    let told = |url: &str, flags: &[String], parts: [&str; 2]| {
+        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+        for verb in VERBS {
+            let ran = ask(verb, url, &flags);
+            ran.fails(1, &parts);
+            let lines = ran.stderr.lines().filter(|line| !line.starts_with("asking Prometheus"));
+            assert_eq!(lines.count(), 2, "{}", ran.stderr);
+        }
+    };
     for (transport, parts) in [
         (
             Transport::UnknownAuthority,
-            ["certificate signed by unknown authority", "--prometheus-ca"],
+            ["certificate signed by unknown authority", "hint: --prometheus-ca"],
         ),
-        (Transport::Expired, ["certificate has expired", "hint: "]),
-        (Transport::WrongName, ["certificate is valid for", "hint: "]),
-        (Transport::Plain, ["does not look like a TLS handshake", "use an http:// address"]),
+        (Transport::Expired, ["certificate has expired", "hint: compare the clocks"]),
+        (
+            Transport::WrongName,
+            ["certificate is valid for api.example.test, not 127.0.0.1", "hint: "],
+        ),
     ] {
         let server = server(|cluster| {
             cluster.transport(transport);
         });
-        let url = server.url().replace("http://", "https://");
-        let flags = trusting(&server);
-        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-        for verb in VERBS {
-            let ran = ask(verb, &url, &flags);
-            ran.fails(1, &parts);
-            assert_eq!(ran.stderr.lines().count(), 2, "{transport:?}: {}", ran.stderr);
-            assert!(server.requests().is_empty(), "{transport:?}");
-        }
+        told(&server.url(), &trusting(&server), parts);
+        assert!(server.requests().is_empty(), "{transport:?}");
     }
+    let plain = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("https://{}", plain.local_addr().expect("an address"));
+    std::thread::spawn(move || {
+        for mut client in plain.incoming().flatten() {
+            drop(std::io::Write::write_all(&mut client, b"HTTP/1.1 400 Bad Request\r\n\r\n"));
+        }
+    });
+    told(&url, &[], ["does not look like a TLS handshake", "hint: the server does not speak TLS"]);
 }
 
 #[test]
@@ -619,6 +631,11 @@ impl Drop for Real {
 impl Real {
     /// Starts one with a history. None where none is installed, which is said.
     pub(super) fn start(history: &history::History) -> Option<Self> {
+        Self::start_with(history, &[])
+    }
+
+    /// The same with more flags.
+    fn start_with(history: &history::History, flags: &[&str]) -> Option<Self> {
         let is_there = |name| Command::new(name).arg("--version").output().is_ok();
         let is_required = std::env::var_os("REQUIRE_PROMETHEUS").is_some();
         if !is_there("prometheus") || !is_there("promtool") {
@@ -646,6 +663,7 @@ impl Real {
             .arg(flag("storage.tsdb.path", &at("data")))
             .args(["--storage.tsdb.retention.time=100y", "--log.level=error"])
             .arg(format!("--web.listen-address={address}"))
+            .args(flags)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
@@ -750,33 +768,32 @@ fn a_real_one_gives_the_load_that_its_history_was_made_of() {
     assert!(compared > 100, "{compared}");
 }
 
-/// Pods that come one after the other, each of which takes times of its own to start and to become ready.
-#[test]
-fn how_long_pods_take_is_what_the_history_was_made_with() {
-    const SCRAPE: i64 = 30;
-    let start: i64 = 1_794_960_000;
-    let pods: Vec<(i64, i64, i64)> =
-        (0..41).map(|n| (start + 600 + n * 311, (n * 5) % 21, 22 + (n * 17) % 83)).collect();
-    let end = pods.last().expect("a pod").0 + 1800;
+/// Pods that come one after the other: when each was created, and how long it took until its container started
+/// and until it was ready.
+const COMING: i64 = 41;
+
+fn coming(start: i64) -> Vec<(i64, i64, i64)> {
+    (0..COMING).map(|n| (start + 600 + n * 311, (n * 5) % 21, 22 + (n * 17) % 83)).collect()
+}
+
+/// Their history, with a scrape of everything every 30 s, and that of the usage so many seconds later.
+fn history_of_coming(start: i64, later: i64) -> history::History {
+    // They are gone while they still count as new.
+    const LIVE: i64 = 900;
     let mut history = history::History::default();
     let owner = r#"owner_kind="Deployment",owner_name="web""#;
     let set = format!(r#"kube_replicaset_owner{{namespace="shop",replicaset="web-1",{owner}}}"#);
-    for time in (start..end).step_by(usize::try_from(SCRAPE).expect("a step")) {
+    let hpa = r#"{namespace="shop",horizontalpodautoscaler="web"}"#;
+    let hpa = format!("kube_horizontalpodautoscaler_spec_max_replicas{hpa}");
+    for time in (start..start + 600 + COMING * 311 + LIVE).step_by(30) {
         history.add(&set, time, 1.0);
-        let hpa = r#"namespace="shop",horizontalpodautoscaler="web""#;
-        history.add(
-            &format!("kube_horizontalpodautoscaler_spec_max_replicas{{{hpa}}}"),
-            time,
-            24.0,
-        );
-        // The usage is scraped by others, at other times.
-        let usage = time + 13;
-        for (number, (created, starts, ready)) in pods.iter().enumerate() {
+        history.add(&hpa, time, 24.0);
+        for (number, (created, starts, ready)) in coming(start).iter().enumerate() {
             let labels = format!(r#"namespace="shop",pod="web-1-{number:02}""#);
             let mut add = |name: &str, more: &str, time: i64, value: f64| {
                 history.add(&format!("{name}{{{labels}{more}}}"), time, value);
             };
-            if (*created..created + 1800).contains(&time) {
+            if (*created..created + LIVE).contains(&time) {
                 let owner = r#",owner_kind="ReplicaSet",owner_name="web-1""#;
                 add("kube_pod_owner", owner, time, 1.0);
                 add("kube_pod_created", "", time, *created as f64);
@@ -784,40 +801,90 @@ fn how_long_pods_take_is_what_the_history_was_made_with() {
                     add("kube_pod_status_ready_time", "", time, (created + ready) as f64);
                 }
             }
-            if (created + starts..created + 1800).contains(&usage) {
-                let container = r#",container="web""#;
-                let used = (usage - created - starts) as f64 / 2.0;
-                add("container_cpu_usage_seconds_total", container, usage, used);
+            let (usage, started) = (time + later, created + starts);
+            if (started..created + LIVE).contains(&usage) {
+                let used = (usage - started) as f64 / 2.0;
+                add("container_cpu_usage_seconds_total", r#",container="web""#, usage, used);
             }
         }
     }
-    let Some(real) = Real::start(&history) else { return };
-    let saved = file("start-up.json", "");
+    history
+}
+
+#[test]
+fn how_long_pods_take_is_what_the_history_was_made_with() {
+    let start: i64 = 1_794_960_000;
     let time = |second| jiff::Timestamp::from_second(second).expect("a time").to_string();
-    let mut command = program();
-    command.args(["predict", "web", "-n", "shop", "-f", STATE, "--prometheus", real.url()]);
-    command.args(["--since", &time(start), "--until", &time(end), "--save", &saved, "-o", "json"]);
-    run(&mut command).answer();
-    let saved: Value =
-        serde_json::from_str(&fs::read_to_string(saved).expect("a state")).expect("JSON");
-    let mut items = saved["items"].as_array().expect("items").iter();
-    let load = items.find(|item| item["kind"] == "Load").expect("a load");
-    let seconds = |field: &str| {
-        let text = load[field].as_str().expect("a duration");
-        text.parse::<jiff::SignedDuration>().expect("a duration").as_secs_f64()
-    };
+    let (since, until) = (time(start), time(start + 15_000));
     let median = |of: &dyn Fn(&(i64, i64, i64)) -> i64| {
-        let mut all: Vec<i64> = pods.iter().map(of).collect();
+        let mut all: Vec<i64> = coming(start).iter().map(of).collect();
         all.sort_unstable();
         all[all.len() / 2] as f64
     };
-    assert_eq!(seconds("readyAfter"), median(&|pod| pod.2));
-    // When a container started is known only to a scrape.
-    let (measured, truth) = (seconds("metricsAfter") - 30.0, median(&|pod| pod.1));
-    println!(
-        "containers started after {measured} s according to the scrapes, and {truth} s in truth"
-    );
-    assert!((measured - truth).abs() <= 4.0, "{measured} s for {truth} s");
+    for later in [1, 13, 28] {
+        let Some(real) = Real::start(&history_of_coming(start, later)) else { return };
+        let saved = file("start-up.json", "");
+        let mut command = program();
+        command.args(["predict", "web", "-n", "shop", "-f", STATE, "--prometheus", real.url()]);
+        command.args(["--since", &since, "--until", &until, "--save", &saved, "-o", "json"]);
+        run(&mut command).answer();
+        let saved: Value =
+            serde_json::from_str(&fs::read_to_string(saved).expect("a state")).expect("JSON");
+        let mut items = saved["items"].as_array().expect("items").iter();
+        let load = items.find(|item| item["kind"] == "Load").expect("a load");
+        let seconds = |field: &str| {
+            let text = load[field].as_str().expect("a duration");
+            text.parse::<jiff::SignedDuration>().expect("a duration").as_secs_f64()
+        };
+        assert_eq!(seconds("readyAfter"), median(&|pod| pod.2));
+        // When a container started is known only to a scrape.
+        let (measured, truth) = (seconds("metricsAfter") - 30.0, median(&|pod| pod.1));
+        println!(
+            "scraped {later} s later: containers started after {measured} s; truth: {truth} s"
+        );
+        assert!((measured - truth).abs() <= 4.0, "{later}: {measured} s for {truth} s");
+    }
+}
+
+#[test]
+fn a_real_one_that_would_load_too_many_samples_is_one_line() {
+    let start: i64 = 1_794_960_000;
+    let limit = ["--query.max-samples=200"];
+    let Some(real) = Real::start_with(&history_of_coming(start, 13), &limit) else { return };
+    let time = |second| jiff::Timestamp::from_second(second).expect("a time").to_string();
+    let (since, at, until) = (time(start), time(start + 5000), time(start + 15_000));
+    for (flags, hint) in [
+        (&["predict", "--since", &since, "--until", &until][..], "use a longer --step"),
+        (&["explain", "--at", &at], "--prometheus-match selects fewer series"),
+    ] {
+        let mut command = program();
+        command.args(flags).args(["web", "-n", "shop", "-f", STATE, "--prometheus", real.url()]);
+        let ran = run(&mut command);
+        let said = "execution: query processing would load too many samples into memory in query execution";
+        ran.fails(1, &[said, hint]);
+        let lines = ran.stderr.lines().filter(|line| !line.starts_with("asking Prometheus"));
+        assert_eq!(lines.count(), 2, "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn what_is_no_number_in_a_real_one_is_missing() {
+    let start: i64 = 1_794_960_000;
+    let mut history = history::History::default();
+    let values = [1.0, f64::NAN, 2.0, f64::INFINITY, f64::NEG_INFINITY, 0.0, 3.0];
+    for (time, value) in (start..).step_by(30).zip(values) {
+        history.add("x", time, value);
+    }
+    let Some(real) = Real::start(&history) else { return };
+    let saved = file("no-number.json", "");
+    let time = |second| jiff::Timestamp::from_second(second).expect("a time").to_string();
+    let mut command = program();
+    command.args(["predict", "web", "-n", "shop", "-f", STATE, "--prometheus", real.url()]);
+    command.args(["--since", &time(start), "--until", &time(start + 180), "--query", "cpu=x"]);
+    run(command.args(["--save", &saved, "-o", "json"])).answer();
+    let table = csv(&saved);
+    let cells: Vec<&str> = table.lines().filter_map(|line| line.split(',').nth(1)).collect();
+    assert_eq!(cells, ["cpu", "1000m", "missing", "2000m", "missing", "missing", "0", "3000m"]);
 }
 
 /// Writes down what a real one answers about the hour that is recorded.

@@ -35,9 +35,15 @@ const POLICY_TYPES: [&str; 2] = ["Percent", "Pods"];
 /// annotations, surplus metric sources), the causes are sorted.
 #[must_use]
 pub fn validate(meta: &ObjectMeta, spec: &HpaSpec, rules: AdmissionRules) -> Vec<Cause> {
-    let mut causes = metadata::validate(meta, &Path::new("metadata"));
+    let mut causes = of_metadata(meta);
     causes.extend(validate_spec(spec, rules, &Path::new("spec")));
     causes
+}
+
+/// Returns why the API server would not take the metadata of an object.
+#[must_use]
+pub(crate) fn of_metadata(meta: &ObjectMeta) -> Vec<Cause> {
+    metadata::validate(meta, &Path::new("metadata"))
 }
 
 fn validate_spec(spec: &HpaSpec, rules: AdmissionRules, path: &Path) -> Vec<Cause> {

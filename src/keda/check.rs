@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use super::manifest::{AuthenticationRef, Fallback, ScalingModifiers, Spec, Target, Trigger};
 use super::{Refused, hpa_name};
+use crate::apimachinery::names::dns_subdomain;
 
 /// The markers of `scaledobject_types.go` and `scaletriggers_types.go`.
 pub(super) fn schema(spec: &Spec) -> Result<(), Refused> {
@@ -155,6 +156,13 @@ fn names(name: &str, spec: &Spec) -> Result<(), Refused> {
         return Err(longer("metadata.name", "the name", name));
     }
     let hpa = hpa_name(name, spec);
+    if let Some(wrong) = dns_subdomain(&hpa).first() {
+        let path = match spec.hpa_config().map_or("", |config| &config.name) {
+            "" => "metadata.name",
+            _ => "spec.advanced.horizontalPodAutoscalerConfig.name",
+        };
+        return Err(Refused::new(path, format!("{hpa:?}: {wrong}")));
+    }
     if hpa.len() > LONGEST {
         let error = longer("metadata.name", "the name of its HPA", &hpa);
         return Err(error.hint("set spec.advanced.horizontalPodAutoscalerConfig.name"));

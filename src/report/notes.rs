@@ -185,6 +185,10 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         Note::WorkloadElsewhere { workload, own, namespace } => {
             format!("the manifest of {workload} in {own} is used for the one in {namespace}")
         }
+        Note::TemplateElsewhere { workload, of } => format!(
+            "{workload} has the template of {of} (spec.workloadRef), which is not looked at: its pods stay \
+             as they are"
+        ),
         Note::KeptBesideTemplate { containers } => format!(
             "the running template is unknown, so what the pods have in addition is kept as if it \
              were injected: {}",

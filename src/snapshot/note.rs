@@ -248,6 +248,13 @@ pub enum Note {
         /// The HPA's.
         namespace: String,
     },
+    /// The manifest of a workload takes its template from another object.
+    TemplateElsewhere {
+        /// The workload, as `Kind/name`.
+        workload: String,
+        /// The other object, alike.
+        of: String,
+    },
     /// Pods have containers that a manifest's template lacks, and the running template is unknown.
     KeptBesideTemplate {
         /// The containers.

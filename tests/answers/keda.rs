@@ -280,6 +280,14 @@ fn what_keda_refuses() {
              hint: the API server would reject the HPA that KEDA makes of it\n",
         ),
         (
+            "  cooldownPeriod: 120\n",
+            "  advanced: {horizontalPodAutoscalerConfig: {name: A b}}\n",
+            "error: standard input: spec.advanced.horizontalPodAutoscalerConfig.name: \"A b\": a lowercase \
+             RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must \
+             start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
+             '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')\n",
+        ),
+        (
             "scaleTargetRef: {name: web}",
             "scaleTargetRef: {name: other}",
             "error: standard input: it scales Deployment/other, the HPA Deployment/web\n\

@@ -425,6 +425,15 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
         ),
         ("\n".to_owned(), "failed to read standard input: it is empty", ""),
         (
+            hpa("web", "web").replace("name: web}\nspec", "name: web, labels: {tier: a b}}\nspec"),
+            "standard input: HorizontalPodAutoscaler.autoscaling \"web\" is invalid: metadata.labels: \
+             Invalid value: \"a b\": a valid label must be an empty string or consist of alphanumeric \
+             characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. \
+             'MyValue',  or 'my_value',  or '12345', regex used for validation is \
+             '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
+            "the API server would reject this manifest",
+        ),
+        (
             "{{- if .Values.autoscaling.enabled }}\n".to_owned() + &hpa("web", "web"),
             "failed to read standard input:1:2: key must be a string",
             "this is a template: use the output of `helm template` or `kustomize build`",
@@ -658,6 +667,10 @@ fn findings_about_what_only_the_candidate_has() {
 #[test]
 fn requests_of_zero_are_told_from_none() {
     let text = std::fs::read_to_string(format!("{CHARTS}/rendered/sidecar.yaml")).expect("a file");
+    // In a run, nothing else says why it has no answer.
+    let lacking = text.replace("resources: {requests: {cpu: 50m}}", "stdin: true");
+    let (_, stdout, _) = predict("web", &["--hpa", "-", "--for", "10m"], &lacking);
+    assert!(stdout.contains("missing-request: cpu is a share of the requests"), "{stdout}");
     let zero = text.replace("{cpu: 100m, memory: 128Mi}", "{cpu: 0}");
     let none = "restartPolicy: Always, resources: {requests: {cpu: 50m}}";
     for (text, expected) in [
@@ -744,6 +757,29 @@ fn how_pods_are_replaced_is_said() {
         let stdout = String::from_utf8_lossy(&output.stdout);
         assert!(stdout.contains(&format!("\n  {expected}")), "{running} {own}: {stdout}");
     }
+    // A Rollout may leave its template to a Deployment.
+    let (apps, argo) = (
+        "apps/v1, kind: Deployment, name: web}",
+        "argoproj.io/v1alpha1, kind: Rollout, name: web}",
+    );
+    let of = |api_version: &str, kind: &str| {
+        format!("apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: web")
+    };
+    let before = of("apps/v1", "Deployment");
+    assert!(state.contains(apps) && state.contains(&before));
+    let state = state.replace(apps, argo).replace(&before, &of("argoproj.io/v1alpha1", "Rollout"));
+    std::fs::write(&path, state).expect("a file");
+    let referring = of("argoproj.io/v1alpha1", "Rollout")
+        + "}\nspec: {workloadRef: {kind: Deployment, name: t}}\n";
+    let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
+    command
+        .args(["predict", "web", "-n", "shop", "-f", &path, "--hpa", "-"])
+        .write_stdin(referring);
+    let output = command.output().expect("it runs");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    let said =
+        "Rollout/web has the template of Deployment/t (spec.workloadRef), which is not looked at";
+    assert!(stdout.contains(said), "{stdout}");
 }
 
 /// A rollout of a template, and one in each run of a search.

@@ -49,10 +49,17 @@ impl Words<'_> {
     pub(in crate::report) fn lasting_findings(&self) -> Option<Section> {
         let lasts = |it: &&FindingView| {
             use Code::{
-                ContainerMetricsMissing, MetricEmpty, OtherWriter, SharedPods, UnknownContainer,
+                ContainerMetricsMissing, MetricEmpty, MissingRequest, OtherWriter, SharedPods,
+                UnknownContainer,
             };
-            let codes =
-                [OtherWriter, SharedPods, MetricEmpty, UnknownContainer, ContainerMetricsMissing];
+            let codes = [
+                OtherWriter,
+                SharedPods,
+                MissingRequest,
+                MetricEmpty,
+                UnknownContainer,
+                ContainerMetricsMissing,
+            ];
             codes.contains(&it.code)
         };
         let findings = self.explanation.findings.iter().filter(lasts);

@@ -282,7 +282,12 @@ impl WorkloadManifest {
             let whole: Json = serde_json::from_str(json.expose())
                 .map_err(|e| Error::usage(format!("{place}: {e}")))?;
             let unknown = unknown_in_workload(&whole, &object.group, &object.kind);
-            let notes = ignored(&unknown, &place, validate)?;
+            let mut notes = ignored(&unknown, &place, validate)?;
+            if let Some(own) = whole["spec"]["workloadRef"]["name"].as_str() {
+                let kind = whole["spec"]["workloadRef"]["kind"].as_str().unwrap_or_default();
+                let (workload, of) = (object.reference(), format!("{kind}/{own}"));
+                notes.push(Note::TemplateElsewhere { workload, of });
+            }
             let causes = validate::workload(&object, &whole);
             let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
             match causes.is_empty() {
@@ -421,6 +426,22 @@ impl Manifest {
     /// The manifest cannot be read, or has fields that there are not.
     pub(super) fn object(&self) -> Result<&HpaObject, Error> {
         self.object.as_ref().map_err(Clone::clone)
+    }
+
+    /// Makes sure that the API server would take the metadata, in a namespace. KEDA makes those of its HPAs.
+    pub(super) fn check_metadata(&self, namespace: &str) -> Result<(), Error> {
+        let metadata = self.object()?.metadata.clone();
+        let causes =
+            validate::of_metadata(&ObjectMeta { namespace: namespace.to_owned(), ..metadata });
+        if causes.is_empty() || self.is_of_keda() {
+            return Ok(());
+        }
+        let invalid = Invalid { name: self.name.clone(), causes };
+        let hint = match self.name.contains("{{") {
+            true => RENDERED,
+            false => "the API server would reject this manifest",
+        };
+        Err(Error::usage(format!("{}: {invalid}", self.origin)).hint(hint))
     }
 
     /// The HPA as the API server would have it in a namespace.

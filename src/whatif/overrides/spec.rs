@@ -238,6 +238,7 @@ fn replace(
         "" => &hpa.namespace,
         own => own,
     };
+    manifest.check_metadata(namespace)?;
     let (of_manifest, hpa) = (format!("{namespace}/{}", object.metadata.name), hpa.key());
     if of_manifest != hpa {
         notes.push(Note::ManifestRenamed { manifest: of_manifest, hpa });

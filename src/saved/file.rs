@@ -59,8 +59,8 @@ pub(crate) const RENDERED: &str =
 /// Whether a text has a value or a line that a chart has yet to replace. Rendered manifests may have such text
 /// inside of others, as rules of alerts do.
 fn is_template(bytes: &[u8]) -> bool {
-    let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_start);
-    lines.into_iter().any(|line| {
+    let mut lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_start);
+    lines.any(|line| {
         line.starts_with(b"{{") || line.windows(4).any(|part| matches!(part, b": {{" | b"- {{"))
     })
 }

@@ -565,6 +565,14 @@ pub struct PodRow {
     pub sample_from: Option<Timestamp>,
 }
 
+impl PodRow {
+    /// A pod in its group, without values.
+    pub(super) fn new(pod: u32, group: Group, clause: Clause) -> Self {
+        let (value, request, counted) = (None, None, None);
+        Self { pod, group, clause, value, request, counted, until: None, sample_from: None }
+    }
+}
+
 /// The groups of `groupPods`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]

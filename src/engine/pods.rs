@@ -11,7 +11,7 @@ use super::arith::add;
 use super::decision::{Clause, Group, PodCounts, PodRow};
 use super::rules::Rules;
 use crate::apimachinery::quantity::Amount;
-use crate::apimachinery::selector::Selector;
+use crate::apimachinery::selector::{Labels, Selector};
 use crate::snapshot::controller::Controller;
 use crate::snapshot::pod::{ConditionStatus, Container, Phase, Pod};
 use crate::snapshot::shared::Shared;
@@ -45,9 +45,18 @@ pub(super) struct Grouped<'s> {
 
 impl<'s> Selected<'s> {
     pub(super) fn new(all: &'s [Shared<Pod>], selector: &Selector) -> Self {
+        let mut last: Option<(&Shared<Labels>, bool)> = None;
+        let mut matches = |labels| match last {
+            Some((same, matches)) if same.is(labels) => matches,
+            _ => {
+                let matches = selector.matches(labels);
+                last = Some((labels, matches));
+                matches
+            }
+        };
         let places = (0u32..)
             .zip(all)
-            .filter(|(_, pod)| selector.matches(&pod.labels))
+            .filter(|(_, pod)| matches(&pod.labels))
             .map(|(place, _)| place)
             .collect();
         Self { all, places, by_name: OnceCell::new() }
@@ -77,16 +86,7 @@ impl<'s> Selected<'s> {
                 Phase::Succeeded => (Group::Ignored, Clause::Succeeded),
             };
             counts.add(group);
-            PodRow {
-                pod: place,
-                group,
-                clause,
-                value: None,
-                request: None,
-                counted: None,
-                until: None,
-                sample_from: None,
-            }
+            PodRow::new(place, group, clause)
         });
         (rows.collect(), counts)
     }
@@ -101,16 +101,32 @@ impl<'s> Selected<'s> {
         rules: &Rules,
         now: Timestamp,
     ) -> Grouped<'s> {
-        let mut found: Vec<Option<Sample>> = vec![None; self.places.len()];
+        let readiness = (resource == "cpu").then(|| Readiness {
+            controller,
+            now,
+            started: now.checked_sub(controller.cpu_initialization_period).ok(),
+        });
+        let unmeasured = |&place| PodRow::new(place, Group::Missing, Clause::NoMetric);
+        let mut rows: Vec<PodRow> = self.places.iter().map(unmeasured).collect();
         let mut strangers = HashMap::new();
         // Both lists usually come sorted by name, so the next pod is nearly always the right one.
         let mut next = 0;
         for (name, sample) in samples {
-            let guess = (next..self.places.len().min(next + LOOK_AHEAD))
-                .find(|&i| &*self.all[self.places[i] as usize].name == name);
+            let guess = (next..rows.len().min(next + LOOK_AHEAD))
+                .find(|&i| *self.all[rows[i].pod as usize].name == *name);
             match guess.or_else(|| self.place_of(name)) {
                 Some(place) => {
-                    found[place] = Some(sample);
+                    let row = &mut rows[place];
+                    let pod = &self.all[row.pod as usize];
+                    row.value = Some(sample.value);
+                    (row.group, row.clause, row.until) =
+                        classify(pod, Some(&sample), readiness.as_ref(), rules);
+                    row.sample_from = match (row.clause, pod.ready) {
+                        (Clause::InitializingOldSample, Some(ready)) => {
+                            Some(add(ready.last_transition_time, sample.window))
+                        }
+                        _ => None,
+                    };
                     next = place + 1;
                 }
                 None => {
@@ -118,29 +134,13 @@ impl<'s> Selected<'s> {
                 }
             }
         }
-        let readiness_applies = resource == "cpu";
         let mut counts = PodCounts { strangers: strangers.len(), ..PodCounts::default() };
-        let mut rows = Vec::with_capacity(self.places.len());
-        for (&place, sample) in self.places.iter().zip(found) {
-            let pod = &self.all[place as usize];
-            let (group, clause, until) =
-                classify(pod, sample.as_ref(), readiness_applies, controller, rules, now);
-            counts.add(group);
-            rows.push(PodRow {
-                pod: place,
-                group,
-                clause,
-                value: sample.map(|sample| sample.value),
-                request: None,
-                counted: None,
-                until,
-                sample_from: match (clause, pod.ready, sample) {
-                    (Clause::InitializingOldSample, Some(ready), Some(sample)) => {
-                        Some(add(ready.last_transition_time, sample.window))
-                    }
-                    _ => None,
-                },
-            });
+        for row in &mut rows {
+            if row.value.is_none() {
+                let pod = &self.all[row.pod as usize];
+                (row.group, row.clause, row.until) = classify(pod, None, readiness.as_ref(), rules);
+            }
+            counts.add(row.group);
         }
         Grouped { rows, strangers, counts }
     }
@@ -161,13 +161,18 @@ impl<'s> Selected<'s> {
         container: Option<&str>,
         rules: &Rules,
     ) -> Result<(), String> {
+        let mut last: Option<(&Pod, i64)> = None;
         for row in rows {
-            let pod = &self.all[row.pod as usize];
-            row.request = Some(if counts_as_whole(pod, container, rules) {
-                pod_level_request(pod, resource, rules)?
-            } else {
-                container_requests(pod, resource, container, rules)?
-            });
+            let pod = &*self.all[row.pod as usize];
+            let request = match last {
+                Some((same, request)) if requests_the_same(pod, same) => request,
+                _ if counts_as_whole(pod, container, rules) => {
+                    pod_level_request(pod, resource, rules)?
+                }
+                _ => container_requests(pod, resource, container, rules)?,
+            };
+            row.request = Some(request);
+            last = Some((pod, request));
         }
         Ok(())
     }
@@ -187,13 +192,30 @@ impl PodCounts {
 /// How many further pods are compared with a metric's pod name before it is looked up.
 const LOOK_AHEAD: usize = 4;
 
+/// What decides whether a pod's CPU usage counts yet.
+struct Readiness<'s> {
+    controller: &'s Controller,
+    now: Timestamp,
+    /// Pods that started later are initializing; `None` if the time cannot be represented.
+    started: Option<Timestamp>,
+}
+
+impl Readiness<'_> {
+    /// Until when a pod that started at a time is initializing, if it is.
+    fn initializing_until(&self, start: Timestamp) -> Option<Timestamp> {
+        if self.started.is_some_and(|last| start <= last) {
+            return None;
+        }
+        let until = add(start, self.controller.cpu_initialization_period);
+        (until > self.now).then_some(until)
+    }
+}
+
 fn classify(
     pod: &Pod,
     sample: Option<&Sample>,
-    readiness_applies: bool,
-    controller: &Controller,
+    readiness: Option<&Readiness<'_>>,
     rules: &Rules,
-    now: Timestamp,
 ) -> (Group, Clause, Option<Timestamp>) {
     if pod.deletion_timestamp.is_some() {
         return (Group::Ignored, Clause::Deleted, pod.deletion_timestamp);
@@ -210,17 +232,16 @@ fn classify(
     let Some(sample) = sample else {
         return (Group::Missing, Clause::NoMetric, None);
     };
-    if !readiness_applies {
+    let Some(readiness) = readiness else {
         return (Group::Ready, Clause::Counted, None);
-    }
+    };
     let (Some(ready), Some(start)) = (pod.ready, pod.start_time) else {
         return (Group::Unready, Clause::NoReadiness, None);
     };
     let not_ready = ready.status == ConditionStatus::False;
-    let never_ready =
-        not_ready && add(start, controller.initial_readiness_delay) > ready.last_transition_time;
-    let initialized = add(start, controller.cpu_initialization_period);
-    if initialized > now {
+    let delay = readiness.controller.initial_readiness_delay;
+    let never_ready = not_ready && add(start, delay) > ready.last_transition_time;
+    if let Some(initialized) = readiness.initializing_until(start) {
         // After the period, only a pod that was never ready stays unready.
         let until = (!never_ready).then_some(initialized);
         if not_ready {
@@ -234,6 +255,15 @@ fn classify(
         return (Group::Unready, Clause::NeverReady, None);
     }
     (Group::Ready, Clause::Counted, None)
+}
+
+/// Whether both have the same requests, because they share their containers and state none as a whole.
+fn requests_the_same(one: &Pod, other: &Pod) -> bool {
+    let states_none = |pod: &Pod| pod.requests.0.is_empty() && pod.overhead.0.is_empty();
+    one.containers.is(&other.containers)
+        && one.init_containers.is(&other.init_containers)
+        && states_none(one)
+        && states_none(other)
 }
 
 /// Whether the request of the whole pod counts, because it states one (`IsPodLevelRequestsSet`), instead

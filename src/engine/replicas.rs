@@ -301,16 +301,7 @@ mod tests {
 
     /// The pods of a metric: the values of ready ones, and how many others there are.
     fn grouped(ready: &[i64], unready: usize, missing: usize) -> Grouped<'static> {
-        let row = |group, value| PodRow {
-            pod: 0,
-            group,
-            clause: Clause::Counted,
-            value,
-            request: None,
-            counted: None,
-            until: None,
-            sample_from: None,
-        };
+        let row = |group, value| PodRow { value, ..PodRow::new(0, group, Clause::Counted) };
         let mut rows: Vec<_> = ready.iter().map(|&value| row(Group::Ready, Some(value))).collect();
         rows.extend((0..unready).map(|_| row(Group::Unready, Some(1_000))));
         rows.extend((0..missing).map(|_| row(Group::Missing, None)));

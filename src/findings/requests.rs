@@ -446,7 +446,7 @@ fn keep_only(snapshot: &mut Snapshot, container: &str) {
 fn count_sidecars(snapshot: &mut Snapshot) {
     for pod in snapshot.pods.iter_mut().filter(|pod| !pod.init_containers.is_empty()) {
         let init_containers = std::mem::take(&mut pod.init_containers);
-        pod.containers.extend(init_containers.into_iter().filter(|it| it.restart_always));
+        pod.containers.extend(init_containers.iter().filter(|it| it.restart_always).cloned());
     }
 }
 

@@ -14,7 +14,7 @@ use crate::prometheus::history::{self, ContainerHistory, History, PodHistory};
 use crate::prometheus::load::milli;
 use crate::snapshot::hpa::{MetricSource, MetricSpec};
 use crate::snapshot::input::Input;
-use crate::snapshot::metric::{ContainerUsage, PodMetrics};
+use crate::snapshot::metric::{ContainerUsage, PodMetrics, Usage};
 use crate::snapshot::past::{Bounds, PastPart};
 use crate::snapshot::pod::{
     ConditionStatus, Container, Phase, Pod, ReadyCondition, Requests, ResourceName, ZERO_TIME,
@@ -77,7 +77,7 @@ pub(super) struct Moments<'h> {
     /// The replicas that the target was asked for; the pods at each scrape if these were not recorded.
     counts: Cow<'h, Samples>,
     /// Labels that its selector matches.
-    labels: Labels,
+    labels: Shared<Labels>,
     /// A pod as it is now, for what the history lacks.
     model: Option<Pod>,
     lacks: &'h [PastPart],
@@ -345,7 +345,7 @@ impl<'h> Moments<'h> {
 }
 
 /// Returns labels that the selector of the target matches, and one of its pods as it is now.
-pub(super) fn selected(input: &Input) -> Result<(Labels, Option<Pod>), Error> {
+pub(super) fn selected(input: &Input) -> Result<(Shared<Labels>, Option<Pod>), Error> {
     let Input { snapshot, surroundings, .. } = input;
     let hpa = &snapshot.hpa;
     let scale = snapshot.scale.as_ref().map_err(|e| no_selector(hpa, e))?;
@@ -355,7 +355,8 @@ pub(super) fn selected(input: &Input) -> Result<(Labels, Option<Pod>), Error> {
     let mut models = template.into_iter().chain(pods);
     let model = models.find(|pod| scale.selector.matches(&pod.labels)).cloned();
     let example = scale.selector.parsed().map(Selector::example);
-    let labels = model.as_ref().map(|pod| pod.labels.clone()).or(example.ok());
+    let labels = model.as_ref().map(|pod| pod.labels.clone());
+    let labels = labels.or(example.ok().map(Shared::from));
     let labels = labels.filter(|labels| scale.selector.matches(labels)).ok_or_else(|| {
         let target = hpa.reference();
         Error::failed(format!(
@@ -567,7 +568,7 @@ fn usage(
     let mut measured: Option<(i64, i64)> = None;
     for container in pod.running(false) {
         let history = own.containers.get(&container.name)?;
-        let mut usage = Vec::with_capacity(wanted.len());
+        let mut usage = Usage::new();
         for resource in wanted {
             let found = match *resource {
                 "cpu" => rate(&history.cpu, millis, view),

@@ -128,7 +128,7 @@ impl<'o> Place<'o> {
             namespace,
             default_namespace,
             hpas: hpas.collect(),
-            pod_labels: pods.iter().map(|pod| (&*pod.name, &pod.labels)).collect(),
+            pod_labels: pods.iter().map(|pod| (&*pod.name, &*pod.labels)).collect(),
             pods,
             pod_metrics: pod_metrics.filter(|it| is_here(it.namespace.as_deref())).collect(),
             surroundings: surroundings(objects, namespace, default_namespace),

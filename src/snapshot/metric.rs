@@ -6,8 +6,10 @@ use std::borrow::Cow;
 use jiff::{SignedDuration, Timestamp};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
+use smallvec::SmallVec;
 
 use super::pod::{Meta, Name, ResourceName, ZERO_TIME};
+use super::shared::Shared;
 use super::{ObjectValue, PodValue};
 use crate::apimachinery::go::GoDuration;
 use crate::apimachinery::json::{duplicate, null_as_default};
@@ -22,7 +24,7 @@ pub struct PodMetrics {
     /// The namespace, if the object states one.
     pub namespace: Option<Box<str>>,
     /// The labels by which the API selects; usually a copy of the pod's labels.
-    pub labels: Labels,
+    pub labels: Shared<Labels>,
     /// The end of the window over which usage was measured.
     pub timestamp: Timestamp,
     /// The length of that window.
@@ -32,6 +34,13 @@ pub struct PodMetrics {
 }
 
 impl PodMetrics {
+    /// Shares with the item before it in a list what both have, as [`Pod::share`](super::pod::Pod::share) does.
+    pub(crate) fn share(&mut self, before: &Self) {
+        if self.labels == before.labels {
+            self.labels = before.labels.clone();
+        }
+    }
+
     /// Returns the usage of a resource by the pod, or by one of its containers, in milli-units; for the pod
     /// only if all of its containers were measured (`getPodMetrics`, `getContainerMetrics`).
     pub(crate) fn usage(&self, resource: &str, container: Option<&str>) -> Option<i64> {
@@ -55,8 +64,11 @@ pub struct ContainerUsage {
     pub name: Box<str>,
     /// Milli-values by resource, each rounded up to a milli.
     #[serde(with = "usage_map")]
-    pub usage: Vec<(ResourceName, i64)>,
+    pub usage: Usage,
 }
+
+/// What a container uses, by resource. CPU and memory need no allocation of their own.
+pub type Usage = SmallVec<[(ResourceName, i64); 2]>;
 
 impl ContainerUsage {
     /// Returns the usage of a resource in milli-units, if measured.
@@ -100,7 +112,7 @@ impl<'de> Deserialize<'de> for PodMetrics {
         Ok(Self {
             name: wire.metadata.name.into(),
             namespace: wire.metadata.namespace.map(Into::into),
-            labels: wire.metadata.labels.into_owned(),
+            labels: wire.metadata.labels.into_owned().into(),
             timestamp: wire.timestamp.unwrap_or(ZERO_TIME),
             window: wire.window.0,
             containers: wire.containers.into_owned(),
@@ -111,7 +123,7 @@ impl<'de> Deserialize<'de> for PodMetrics {
 /// Reads and writes the usage of a container as a map.
 mod usage_map {
     use super::{
-        Deserializer, MapAccess, Milli, Name, ResourceName, Serializer, Visitor, duplicate,
+        Deserializer, MapAccess, Milli, Name, ResourceName, Serializer, Usage, Visitor, duplicate,
     };
 
     pub(super) fn serialize<S: Serializer>(
@@ -123,21 +135,21 @@ mod usage_map {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
-    ) -> Result<Vec<(ResourceName, i64)>, D::Error> {
+    ) -> Result<Usage, D::Error> {
         struct Map;
         impl<'de> Visitor<'de> for Map {
-            type Value = Vec<(ResourceName, i64)>;
+            type Value = Usage;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a map of resource names to quantities")
             }
 
             fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(Vec::new())
+                Ok(Usage::new())
             }
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut usage: Vec<(ResourceName, i64)> = Vec::with_capacity(2);
+                let mut usage = Usage::new();
                 while let Some(name) = map.next_key::<Name>()? {
                     if usage.iter().any(|(other, _)| *other == name.0) {
                         return Err(duplicate(&name.0));

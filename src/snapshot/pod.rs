@@ -9,6 +9,7 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::manager::ManagerSettings;
+use super::shared::Shared;
 use crate::apimachinery::annotations::Annotations;
 use crate::apimachinery::json::{Text, duplicate, list, null_as_default};
 use crate::apimachinery::metadata::{Condition, OwnerReference};
@@ -35,7 +36,7 @@ pub struct Pod {
     /// `metadata.namespace`, if the object states one.
     pub namespace: Option<Box<str>>,
     /// `metadata.labels`.
-    pub labels: Labels,
+    pub labels: Shared<Labels>,
     /// `metadata.deletionTimestamp`: the pod is terminating.
     pub deletion_timestamp: Option<Timestamp>,
     /// `status.phase`.
@@ -48,9 +49,9 @@ pub struct Pod {
     /// the reason `Unschedulable`.
     pub unschedulable: Option<Box<str>>,
     /// `spec.containers`.
-    pub containers: Vec<Container>,
+    pub containers: Shared<Vec<Container>>,
     /// `spec.initContainers`, in order.
-    pub init_containers: Vec<Container>,
+    pub init_containers: Shared<Vec<Container>>,
     /// `spec.resources.requests`: requests of the pod as a whole.
     pub requests: Requests,
     /// `spec.overhead`.
@@ -71,6 +72,22 @@ pub struct Pod {
 }
 
 impl Pod {
+    /// Shares with the pod before it in a list what both have: lists are sorted by name, which brings the
+    /// pods of one template together. The decision about one then holds for all, and memory is saved.
+    pub(crate) fn share(&mut self, before: &Self) {
+        if self.labels == before.labels {
+            self.labels = before.labels.clone();
+        }
+        for (own, other) in [
+            (&mut self.containers, &before.containers),
+            (&mut self.init_containers, &before.init_containers),
+        ] {
+            if own.len() == other.len() && own.iter().zip(other).all(|(a, b)| a.is_identical(b)) {
+                *own = other.clone();
+            }
+        }
+    }
+
     /// Returns the noteworthy status of a container.
     pub fn status_of(&self, container: &str) -> Option<&ContainerStatus> {
         self.statuses.iter().find(|status| *status.name == *container)
@@ -176,6 +193,16 @@ pub struct Container {
     pub restart_always: bool,
 }
 
+impl Container {
+    /// Whether nothing distinguishes them, including how their quantities are held.
+    fn is_identical(&self, other: &Self) -> bool {
+        self.name == other.name
+            && self.restart_always == other.restart_always
+            && self.requests.is_identical(&other.requests)
+            && self.limits.is_identical(&other.limits)
+    }
+}
+
 /// The status of a container, as reported by the node.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ContainerStatus {
@@ -218,6 +245,11 @@ impl Requests {
     /// Returns the amount of a resource, if the list has it.
     pub fn get(&self, name: &str) -> Option<&Amount> {
         self.0.iter().find(|(n, _)| n == name).map(|(_, amount)| amount)
+    }
+
+    fn is_identical(&self, other: &Self) -> bool {
+        let pairs = || self.0.iter().zip(&other.0);
+        self.0.len() == other.0.len() && pairs().all(|(a, b)| a.0 == b.0 && a.1.is_identical(&b.1))
     }
 }
 
@@ -314,7 +346,7 @@ impl<'de> Deserialize<'de> for Pod {
         Ok(Self {
             name: metadata.name.into(),
             namespace: metadata.namespace.map(Into::into),
-            labels: metadata.labels.into_owned(),
+            labels: metadata.labels.into_owned().into(),
             deletion_timestamp: metadata.deletion_timestamp,
             phase: status.phase,
             start_time: status.start_time,
@@ -325,8 +357,8 @@ impl<'de> Deserialize<'de> for Pod {
             annotations: metadata.annotations,
             statuses,
             resizes: status.conditions.resizes,
-            containers,
-            init_containers,
+            containers: containers.into(),
+            init_containers: init_containers.into(),
             manager: spec.containers.manager,
             requests: spec.resources.requests.into_owned(),
             overhead: spec.overhead.into_owned(),

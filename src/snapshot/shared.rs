@@ -19,6 +19,8 @@ impl<T> From<T> for Shared<T> {
 impl<T> Deref for Shared<T> {
     type Target = T;
 
+    // The program is optimized for size, where even this would become a call.
+    #[inline(always)]
     fn deref(&self) -> &T {
         &self.0
     }
@@ -27,6 +29,46 @@ impl<T> Deref for Shared<T> {
 impl<T: Clone> DerefMut for Shared<T> {
     fn deref_mut(&mut self) -> &mut T {
         Arc::make_mut(&mut self.0)
+    }
+}
+
+impl<T> Shared<T> {
+    /// Whether both are one value in memory. Equal values need not be.
+    #[inline(always)]
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// Calls `share` for each item of a list with the one before it.
+pub(crate) fn with_previous<T: Clone>(list: &mut [Shared<T>], share: impl Fn(&mut T, &T)) {
+    for place in 1..list.len() {
+        let (before, rest) = list.split_at_mut(place);
+        share(&mut rest[0], &before[place - 1]);
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Shared<T>
+where
+    &'a T: IntoIterator,
+{
+    type Item = <&'a T as IntoIterator>::Item;
+    type IntoIter = <&'a T as IntoIterator>::IntoIter;
+
+    fn into_iter(self) -> Self::IntoIter {
+        (**self).into_iter()
+    }
+}
+
+impl<'a, T: Clone> IntoIterator for &'a mut Shared<T>
+where
+    &'a mut T: IntoIterator,
+{
+    type Item = <&'a mut T as IntoIterator>::Item;
+    type IntoIter = <&'a mut T as IntoIterator>::IntoIter;
+
+    fn into_iter(self) -> Self::IntoIter {
+        (**self).into_iter()
     }
 }
 

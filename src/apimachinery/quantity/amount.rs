@@ -65,6 +65,19 @@ impl Amount {
         }
     }
 
+    /// Whether both are the same number in the same form, so that all arithmetic treats them alike.
+    pub(crate) fn is_identical(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Repr::Int { value, scale }, Repr::Int { value: v, scale: s }) => {
+                (value, scale) == (v, s)
+            }
+            (Repr::Decimal(one), Repr::Decimal(other)) => {
+                (&one.unscaled, one.scale) == (&other.unscaled, other.scale)
+            }
+            _ => false,
+        }
+    }
+
     #[inline]
     pub(crate) const fn int(value: i64, scale: i32) -> Self {
         Self(Repr::Int { value, scale })

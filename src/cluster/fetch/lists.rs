@@ -355,7 +355,7 @@ fn labelled(
     let Ok(mut usage) = usage else { return Some(usage) };
     if usage.iter().any(|item| item.labels.is_empty()) {
         let Ok(pods) = pods else { return None };
-        let labels: HashMap<&str, &Labels> =
+        let labels: HashMap<&str, &Shared<Labels>> =
             pods.iter().map(|pod| (&*pod.name, &pod.labels)).collect();
         for item in usage.iter_mut().filter(|item| item.labels.is_empty()) {
             if let Some(labels) = labels.get(&*item.name) {

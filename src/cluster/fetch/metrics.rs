@@ -13,7 +13,7 @@ use crate::cluster::fetch::discovery::{Discovery, Resource, built_in, segment};
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
 use crate::snapshot::note::Note;
-use crate::snapshot::shared::Shared;
+use crate::snapshot::shared::{self, Shared};
 use crate::snapshot::{ExternalValue, MetricAnswer, Unread};
 
 /// How many metrics are requested concurrently.
@@ -87,7 +87,9 @@ impl Fetch<'_> {
 
     async fn usage(&self, path: &str) -> Result<Vec<Shared<PodMetrics>>, Failure> {
         let page: List<Shared<PodMetrics>> = self.metrics_json(path, "PodMetricsList").await?;
-        Ok(page.items.unwrap_or_default())
+        let mut items = page.items.unwrap_or_default();
+        shared::with_previous(&mut items, PodMetrics::share);
+        Ok(items)
     }
 
     /// Returns the answers of the custom and external metrics APIs, in the order of the metrics in the spec;

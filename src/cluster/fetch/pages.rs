@@ -17,7 +17,7 @@ use crate::apimachinery::json;
 use crate::cluster::fetch::discovery::segment;
 use crate::cluster::http::body::Packed;
 use crate::snapshot::pod::Pod;
-use crate::snapshot::shared::Shared;
+use crate::snapshot::shared::{self, Shared};
 
 /// How much of a page is searched for its metadata first: far more than API servers need for it.
 const HEAD: u64 = 64 << 10;
@@ -50,6 +50,7 @@ pub(super) fn selected_pods(
     Arc::new(move |page| {
         let mut pods = all_items::<Shared<Pod>>(page)?;
         pods.retain(|pod| selects(pod));
+        shared::with_previous(&mut pods, Pod::share);
         Ok(pods)
     })
 }

@@ -229,6 +229,9 @@ impl Objects {
             ("", "Pod") => {
                 let mut pod = Pod::deserialize(fields)?;
                 self.control_plane.pods.extend(ManagerPod::of(&mut pod));
+                if let Some(before) = self.pods.last() {
+                    pod.share(before);
+                }
                 self.pods.push(pod.into());
             }
             ("" | "events.k8s.io", "Event") => {
@@ -244,7 +247,11 @@ impl Objects {
                 self.evidence.lease = lease.or(self.evidence.lease.take());
             }
             ("metrics.k8s.io", "PodMetrics") => {
-                self.pod_metrics.push(PodMetrics::deserialize(fields)?.into());
+                let mut usage = PodMetrics::deserialize(fields)?;
+                if let Some(before) = self.pod_metrics.last() {
+                    usage.share(before);
+                }
+                self.pod_metrics.push(usage.into());
             }
             ("custom.metrics.k8s.io", "MetricValueList") => {
                 self.lists.insert(Documents::MetricValueList);

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use crate::apimachinery::selector::Selector;
 use crate::saved::assemble::{described_name, resource_of};
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, ObjectMetricSource};
-use crate::snapshot::metric::{ContainerUsage, PodMetrics};
+use crate::snapshot::metric::{ContainerUsage, PodMetrics, Usage};
 use crate::snapshot::pod::{Phase, Pod, resource_name};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{MetricAnswer, PodValue, ScaleError, Snapshot};
@@ -153,7 +153,7 @@ pub(super) fn fill(
                 let item = &mut pod_metrics[place];
                 for own in pod.running(false) {
                     if !item.containers.iter().any(|usage| usage.name == own.name) {
-                        let usage = ContainerUsage { name: own.name.clone(), usage: Vec::new() };
+                        let usage = ContainerUsage { name: own.name.clone(), usage: Usage::new() };
                         item.containers.push(usage);
                     }
                 }

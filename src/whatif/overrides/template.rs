@@ -334,7 +334,7 @@ impl Change {
             Self::Label { key, value, .. } => {
                 let others = pod.labels.iter().filter(|(own, _)| **own != **key);
                 let new = value.as_deref().map(|value| (&**key, value));
-                pod.labels = others.chain(new).collect::<Labels>();
+                pod.labels = others.chain(new).collect::<Labels>().into();
             }
         }
     }

@@ -475,5 +475,9 @@ fn ordinal(name: &str) -> Option<u64> {
 /// A pod that a selector selects, of which nothing else is known.
 fn bare_pod(selector: &Selector) -> Option<Pod> {
     let labels = selector.example();
-    selector.matches(&labels).then(|| Pod { labels, phase: Phase::Pending, ..Pod::default() })
+    selector.matches(&labels).then(|| Pod {
+        labels: labels.into(),
+        phase: Phase::Pending,
+        ..Pod::default()
+    })
 }

@@ -285,7 +285,10 @@ fn containers_keep_their_parts_of_the_load() {
         "name": "cpu", "target": {"type": "AverageValue", "averageValue": "1"}}});
     let mut snapshot = World::new(json!({"metrics": [container, pod]}), &[40, 60]).snapshot();
     for item in &mut snapshot.pod_metrics {
-        let proxy = ContainerUsage { name: "proxy".into(), usage: vec![("cpu".into(), 100)] };
+        let proxy = ContainerUsage {
+            name: "proxy".into(),
+            usage: [("cpu".into(), 100)].into_iter().collect(),
+        };
         item.containers.push(proxy);
     }
     for (trace, proposal) in
@@ -728,7 +731,8 @@ fn pods_with_a_container_whose_usage_is_missing_count_as_missing() {
     let mut proxy = snapshot.pods[0].containers[0].clone();
     proxy.name = "proxy".into();
     snapshot.pods[0].containers.push(proxy);
-    let usage = ContainerUsage { name: "proxy".into(), usage: vec![("cpu".into(), 10)] };
+    let usage =
+        ContainerUsage { name: "proxy".into(), usage: [("cpu".into(), 10)].into_iter().collect() };
     snapshot.pod_metrics[0].containers.push(usage);
     let load = "time,proxy=cpu\n0s,10m\n15s,missing\n30s,20m\n";
     let player = Player::new(plan("1m", load), &mut snapshot, &mut Vec::new()).unwrap();
@@ -758,7 +762,10 @@ fn new_pods_use_nothing_in_containers_that_they_lack() {
         pod.containers[0].requests.0[0].1 = Amount::int(200, -3);
     }
     for item in &mut snapshot.pod_metrics {
-        let proxy = ContainerUsage { name: "proxy".into(), usage: vec![("cpu".into(), 10)] };
+        let proxy = ContainerUsage {
+            name: "proxy".into(),
+            usage: [("cpu".into(), 10)].into_iter().collect(),
+        };
         item.containers.push(proxy);
     }
     let strategy = Strategy::RollingUpdate { max_surge: Pods(0), max_unavailable: Pods(1) };

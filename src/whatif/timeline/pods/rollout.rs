@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::numbers;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::CrossVersionObjectReference;
-use crate::snapshot::metric::ContainerUsage;
+use crate::snapshot::metric::{ContainerUsage, Usage};
 use crate::snapshot::pod::{Pod, ResourceName};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{IntOrString, Replacement, UpdateStrategy};
@@ -508,7 +508,7 @@ impl Workload {
                 let own = match item.containers.iter().position(|own| own.name == *name) {
                     Some(place) => &mut item.containers[place],
                     None => {
-                        let usage = ContainerUsage { name: name.clone(), usage: Vec::new() };
+                        let usage = ContainerUsage { name: name.clone(), usage: Usage::new() };
                         item.containers.push(usage);
                         let last = item.containers.len() - 1;
                         &mut item.containers[last]

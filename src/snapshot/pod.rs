@@ -818,3 +818,46 @@ impl Serialize for Requests {
         serializer.collect_map(self.0.iter().map(|(name, amount)| (name, amount)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(revision: &str, cpu: &str) -> Pod {
+        let pod = json!({
+            "metadata": {"labels": {"app": "web", "revision": revision}},
+            "spec": {"containers": [{"name": "app", "resources": {"requests": {"cpu": cpu}}}]},
+        });
+        serde_json::from_value(pod).unwrap()
+    }
+
+    #[test]
+    fn pods_share_what_nothing_distinguishes() {
+        let before = pod("a", "1");
+        for (mut pod, labels, containers) in [
+            (pod("a", "1"), true, true),
+            (pod("b", "1"), false, true),
+            // The same number, which prints differently.
+            (pod("a", "1000m"), true, false),
+            (pod("a", "2"), true, false),
+        ] {
+            let own = pod.clone();
+            pod.share(&before);
+            assert_eq!(pod.labels.is(&before.labels), labels, "{own:?}");
+            assert_eq!(pod.containers.is(&before.containers), containers, "{own:?}");
+            assert_eq!(pod, own);
+        }
+    }
+
+    #[test]
+    fn a_change_of_one_pod_leaves_the_others_as_they_are() {
+        let before = pod("a", "1");
+        let mut changed = pod("a", "1");
+        changed.share(&before);
+        changed.containers[0].requests.0.clear();
+        assert!(!changed.containers.is(&before.containers));
+        assert_eq!(before, pod("a", "1"));
+    }
+}

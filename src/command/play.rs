@@ -7,13 +7,14 @@ use jiff::SignedDuration;
 use super::Terminal;
 use super::vary::vary;
 use crate::args::{Predict, TimelineArgs};
-use crate::backtest::{Backtest, Filter, ManifestPlace, Plan, Search, Spec};
+use crate::backtest::{Backtest, Filter, ManifestPlace, Plan, Run, Search, Spec};
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::saved::file;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::load::Load;
+use crate::snapshot::note::Note;
 use crate::whatif::expect::{Facts, Gate, RunFacts, Truth};
 use crate::whatif::overrides::{Assumptions, Candidate, Override};
 use crate::whatif::timeline::{JoinTimes, Timeline, TimelineOptions, Totals, Trace};
@@ -85,6 +86,15 @@ impl Runs {
         let first = backtest.candidates.first().map_or(&backtest.replay, |it| &it.run);
         let (mut input, overrides) = (first.input.clone(), first.overrides.clone());
         let timeline = Some(first.timeline.clone());
+        for other in backtest.candidates.iter().skip(1) {
+            let Run { name, input: own, .. } = &other.run;
+            let new: Vec<Note> =
+                own.notes.iter().filter(|it| !input.notes.contains(it)).cloned().collect();
+            input.notes.extend(new.into_iter().map(|note| match note {
+                note @ Note::OfManifest { .. } => note,
+                note => Note::OfManifest { origin: name.clone(), note: Box::new(note) },
+            }));
+        }
         if search.is_some() {
             // What is to be said of a manifest is true of every combination.
             let (tried, _) = plan.prepare(assumptions)?.into_parts();

@@ -12,7 +12,7 @@ use super::play::{Others, Runs, locate, timeline_options};
 use super::state::{ask, options, pass, unanswered};
 use super::{Answer, Terminal, check_save, check_written, connected, waited, write_saved};
 use crate::args::{FailOn, MemoryArgs, Predict, PredictOutput, Report, Request, TimelineArgs};
-use crate::backtest::{Plan, Search};
+use crate::backtest::{Backtest, Plan, Search};
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::render::junit::junit;
@@ -20,6 +20,7 @@ use crate::render::markdown::markdown;
 use crate::render::svg::svg;
 use crate::render::{github, page, structured};
 use crate::report::Explanation;
+use crate::report::backtest::name;
 use crate::report::chart::Chart;
 use crate::report::notes::NOT_PLAYED;
 use crate::report::page::Page;
@@ -218,6 +219,15 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let mut thresholds = thresholds(&assumed, of_curve.filter(|_| container.is_none()));
     let drawn_at = of_curve.map(|place| if own.is_some() { thresholds.len() } else { place });
     thresholds.extend(own);
+    let further = |own: &Backtest| {
+        let all = own.candidates.iter().skip(1).map(|other| {
+            let pass = Pass::run(other.run.input.clone());
+            let found = Explanation::new(&pass).ignoring(&watch.ignored).findings;
+            (name(own, other), found)
+        });
+        all.collect::<Vec<_>>()
+    };
+    let others = backtest.as_ref().map(further).unwrap_or_default();
     let prediction = Prediction::new(
         explanation,
         overrides,
@@ -228,6 +238,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         &Explanation::new(begun),
     )
     .with_kept_targets(kept_targets(begun, &assumed))
+    .with_others(others)
     .with_passes(args.timeline.passes);
     let text = match args.output {
         Some(PredictOutput::Json) => structured::json(&prediction)?,

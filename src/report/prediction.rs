@@ -6,6 +6,7 @@ use serde::{Serialize, Serializer};
 use super::backtest::Compared;
 use super::chart::Chart;
 use super::expected::{Judged, expected};
+use super::findings::FindingView;
 use super::page::verdict::Headline;
 use super::page::{Page, Symbols, Words, changes};
 use super::section::{Detail, Part, Section, Table};
@@ -39,6 +40,9 @@ pub struct Prediction<'a> {
     pub(crate) kept_targets: Vec<KeptTarget>,
     #[serde(skip)]
     observed_headline: Headline,
+    /// The findings of the first passes of further candidates, by name.
+    #[serde(skip)]
+    others: Vec<(String, Vec<FindingView>)>,
 }
 
 /// An expectation as the contract has it.
@@ -101,7 +105,15 @@ impl<'a> Prediction<'a> {
             thresholds,
             kept_targets: Vec::new(),
             observed_headline,
+            others: Vec::new(),
         }
+    }
+
+    /// The same with the findings of the first passes of further candidates, by name.
+    #[must_use]
+    pub fn with_others(mut self, others: Vec<(String, Vec<FindingView>)>) -> Self {
+        self.others = others;
+        self
     }
 
     /// The same with the targets that keep the scale points.
@@ -182,8 +194,7 @@ impl Page {
         let first = std::iter::once(page.verdict).chain(page.why).collect();
         let title = format!("FIRST PASS OF {}", backtest.first());
         page.sections = backtest.sections(symbols, wide);
-        // The wide report has all of them.
-        page.sections.extend(words.lasting_findings().filter(|_| !wide));
+        page.sections.extend(words.lasting_findings(&prediction.others, wide));
         page.sections.extend(curve);
         page.sections.push(Section::new(title, Detail::Wide, [Part::Text(first)]));
         page.sections.extend(sections.into_iter().chain(rests_on));

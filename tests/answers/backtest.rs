@@ -757,6 +757,7 @@ fn what_every_candidate_assumes_or_lacks_is_said() {
     let chart = "predict web -n shop -f tests/charts/state.yaml";
     let week = "predict web -n shop -f examples/backtest/state.yaml";
     let keda = "predict keda-hpa-web -n shop -f tests/keda/state.yaml";
+    let (several, rendered) = (format!("{chart} --for 5m"), "tests/charts/rendered");
     for (flags, code, said) in [
         (
             format!(
@@ -789,6 +790,24 @@ fn what_every_candidate_assumes_or_lacks_is_said() {
             format!("{chart} --hpa tests/charts/rendered/rivals.yaml --for 10m"),
             0,
             "  shared-pods: 4 pods",
+        ),
+        // Also of further candidates, by name.
+        (
+            format!("{several} --hpa {rendered}/deployment.yaml --hpa {rendered}/sidecar.yaml"),
+            0,
+            "  tests/charts/rendered/sidecar.yaml: no pod has run proxy yet",
+        ),
+        (
+            format!("{several} --hpa {rendered}/replicas.yaml --hpa {rendered}/rivals.yaml"),
+            0,
+            "  shared-pods: rivals.yaml: 4 pods",
+        ),
+        (
+            format!(
+                "{several} --hpa {rendered}/replicas.yaml --hpa {rendered}/rivals.yaml -o wide --ignore other-writer"
+            ),
+            0,
+            "  shared-pods: rivals.yaml: 4 pods",
         ),
         (format!("{chart} --request app=cpu=0"), 0, "has a request of 0, so nothing is scaled"),
     ] {

@@ -45,8 +45,13 @@ impl Words<'_> {
         Section::new("FINDINGS", Detail::Always, body).unless_empty()
     }
 
-    /// Returns the findings of a first pass that hold throughout a run, whatever the load does.
-    pub(in crate::report) fn lasting_findings(&self) -> Option<Section> {
+    /// Returns the findings of a first pass that hold throughout a run, whatever the load does, unless `is_full`
+    /// shows all of its findings; and those of the first passes of other runs, by name.
+    pub(in crate::report) fn lasting_findings(
+        &self,
+        others: &[(String, Vec<FindingView>)],
+        is_full: bool,
+    ) -> Option<Section> {
         let lasts = |it: &&FindingView| {
             use Code::{
                 ContainerMetricsMissing, MetricEmpty, MissingRequest, OtherWriter, SharedPods,
@@ -62,8 +67,20 @@ impl Words<'_> {
             ];
             codes.contains(&it.code)
         };
-        let findings = self.explanation.findings.iter().filter(lasts);
-        let remarks = findings.map(|it| remark(it, false)).collect();
+        let own = &self.explanation.findings;
+        let shown = own.iter().filter(|it| !is_full && lasts(it));
+        let mut remarks: Vec<Remark> = shown.map(|it| remark(it, false)).collect();
+        for (name, findings) in others {
+            for finding in findings.iter().filter(lasts) {
+                let Remark { summary, .. } = remark(finding, false);
+                let is_same =
+                    |it: &FindingView| it.code == finding.code && it.text().summary == summary;
+                if !own.iter().any(is_same) {
+                    let summary = format!("{name}: {summary}");
+                    remarks.push(Remark { summary, ..remark(finding, is_full) });
+                }
+            }
+        }
         let body = [Part::Findings(remarks)];
         Section::new("FINDINGS", Detail::Always, body).unless_empty()
     }

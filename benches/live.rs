@@ -77,7 +77,9 @@ fn measure(pods: usize, delay: Duration, kept: bool) {
         ("curl", curl(&server, &asked, &[])),
     ];
     let describe = ("kubectl describe hpa", describe(&config));
-    compare(RUNS, commands.into_iter().chain(is_installed(&describe.1).then_some(describe)));
+    let row = format!("{} | {}", thousands(pods), asked.len());
+    let commands = commands.into_iter().chain(is_installed(&describe.1).then_some(describe));
+    compare(RUNS, &row, commands);
 }
 
 /// An HPA with 200 External metrics, each of them another question.
@@ -111,7 +113,9 @@ fn measure_metrics() {
         ("kubectl-hpa explain", explain(&config)),
         ("curl --compressed", curl(&server, &asked, &["--compressed"])),
     ];
-    compare(RUNS, commands.into_iter().chain(is_installed(&describe.1).then_some(describe)));
+    let row = format!("10, with 200 metrics | {}", asked.len());
+    let commands = commands.into_iter().chain(is_installed(&describe.1).then_some(describe));
+    compare(RUNS, &row, commands);
 }
 
 /// HPAs with this many pods each, from a file that `--save` wrote.
@@ -121,13 +125,15 @@ fn measure_file(hpas: usize, pods: usize) {
     let path = config.path().display().to_string();
     let file = config.directory().join("fleet.json");
     let file = file.display().to_string();
-    let program = env!("CARGO_BIN_EXE_kubectl-hpa");
+    let program = &program();
     run(&words(&[program, "explain", "-A", "--kubeconfig", &path, "--save", &file]));
     let size = std::fs::metadata(&file).map_or(0, |about| about.len());
     println!("{hpas} HPAs, {} pods, a file of {} MB", hpas * pods, size / 1_000_000);
     let one = ["-f", &file, "web-0500", "-n", "team-0"];
+    let row = format!("{} | {} | {} MB", thousands(hpas), thousands(hpas * pods), size / 1_000_000);
     compare(
         FEW,
+        &row,
         [
             ("explain -A -f", words(&[program, "explain", "-A", "-f", &file])),
             ("explain NAME -f", words(&[&[program, "explain"], &one[..]].concat())),
@@ -141,7 +147,7 @@ fn measure_file(hpas: usize, pods: usize) {
 /// The week of `examples/backtest`: the HPA as it is, a candidate, and a search over 15 combinations.
 fn measure_backtest() {
     let example = |name: &str| format!("{}/examples/backtest/{name}", env!("CARGO_MANIFEST_DIR"));
-    let program = env!("CARGO_BIN_EXE_kubectl-hpa");
+    let program = &program();
     let (state, week) = (example("state.yaml"), example("week.csv"));
     let predict = words(&[program, "predict", "web", "-n", "shop", "-f", &state, "--trace", &week]);
     let with = |more: &[&str]| [predict.clone(), words(more)].concat();
@@ -150,6 +156,7 @@ fn measure_backtest() {
     let vary = ["--vary", "max=20..30:5", "--vary", "target.cpu=50%..70%:5"];
     compare(
         FEW,
+        "a week",
         [
             ("predict --trace", predict.clone()),
             ("  with a candidate", with(&["--hpa", &example("candidate.yaml")])),
@@ -165,7 +172,7 @@ fn measure_fleet(hpas: usize) {
     let server = Server::start(fleet(hpas, PODS));
     let config = server.kubeconfig(&Auth::Token("admin"));
     let path = config.path().display().to_string();
-    let program = env!("CARGO_BIN_EXE_kubectl-hpa");
+    let program = &program();
     let ours =
         |more: &[&str]| words(&[&[program, "explain", "-A", "--kubeconfig", &path], more].concat());
     run(&ours(&[]));
@@ -183,7 +190,8 @@ fn measure_fleet(hpas: usize) {
     // Minutes with more.
     let is_compared = hpas <= 1_000 && is_installed(&theirs);
     let theirs = is_compared.then_some(("kubectl get -o json", theirs));
-    compare(FEW, commands.into_iter().chain(theirs));
+    let row = format!("{} | {} | {}", thousands(hpas), thousands(hpas * PODS), asked.len());
+    compare(FEW, &row, commands.into_iter().chain(theirs));
 }
 
 /// Returns HPAs in ten namespaces, each with a Deployment, its ReplicaSet and this many pods.
@@ -226,8 +234,8 @@ fn is_installed(command: &[String]) -> bool {
     version.status().is_ok()
 }
 
-/// Prints what commands take, in turn.
-fn compare(runs: usize, commands: impl Iterator<Item = (&'static str, Vec<String>)>) {
+/// Prints what commands take, in turn, and then as a row of a table of docs/performance.md that begins with `row`.
+fn compare(runs: usize, row: &str, commands: impl Iterator<Item = (&'static str, Vec<String>)>) {
     let commands: Vec<_> = commands.collect();
     let mut times = vec![Vec::new(); commands.len()];
     for _ in 0..=runs {
@@ -235,16 +243,38 @@ fn compare(runs: usize, commands: impl Iterator<Item = (&'static str, Vec<String
             times.push(run(command));
         }
     }
+    let mut row = format!("| {row} |");
     for ((name, command), times) in commands.iter().zip(times) {
         // The first run is a warm-up.
         let mut times: Vec<_> = times.into_iter().skip(1).collect();
         times.sort();
         let ms = |time: Duration| time.as_secs_f64() * 1e3;
-        let memory = memory(command).map_or("-".to_owned(), |kib| format!("{:.1}", kib / 1024.0));
+        let memory = memory(command).map(|kib| kib / 1024.0);
+        let shown = memory.map_or("-".to_owned(), |mib| format!("{mib:.1}"));
         let (min, median) = (ms(times[0]), ms(times[times.len() / 2]));
-        println!("  {name:<22} min {min:>8.1}  median {median:>8.1}  memory {memory:>6}");
+        println!("  {name:<22} min {min:>8.1}  median {median:>8.1}  memory {shown:>6}");
+        if *name == "curl" {
+            continue;
+        }
+        row += &match min / 1e3 {
+            seconds if seconds >= 1.0 => format!(" {seconds:.1} s"),
+            seconds if seconds >= 0.1 => format!(" {seconds:.2} s"),
+            seconds => format!(" {seconds:.3} s"),
+        };
+        if let Some(mib) = memory.filter(|_| !name.starts_with("curl")) {
+            row += &format!(", {mib:.0} MiB");
+        }
+        row += " |";
     }
-    println!();
+    println!("{row}\n");
+}
+
+/// A number as people write it.
+fn thousands(number: usize) -> String {
+    match number / 1000 {
+        0 => number.to_string(),
+        more => format!("{},{:03}", thousands(more), number % 1000),
+    }
 }
 
 /// Returns the recorded cluster with this many pods of a usual size behind its HPA.
@@ -340,13 +370,19 @@ fn pod() -> Value {
     pod
 }
 
+/// The program that is measured: `KUBECTL_HPA`, such as a released one, or that of this build.
+fn program() -> String {
+    let built = || env!("CARGO_BIN_EXE_kubectl-hpa").to_owned();
+    std::env::var("KUBECTL_HPA").unwrap_or_else(|_| built())
+}
+
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
 }
 
 fn explain(config: &Kubeconfig) -> Vec<String> {
     let path = config.path().display().to_string();
-    let program = env!("CARGO_BIN_EXE_kubectl-hpa");
+    let program = &program();
     words(&[program, "explain", "nginx-deployment", "-n", "default", "--kubeconfig", &path])
 }
 

@@ -26,7 +26,7 @@ fn three_triggers() {
         predict(&["--metric", "s1-cron-Europe-Berlin-08xx1-5-018xx1-5=10"], &manifest());
     assert_eq!((code, &*stderr), (Some(0), ""));
     insta::assert_snapshot!(stdout, @r#"
-    assuming HPA that of standard input (observed the running one)
+    assuming HPA from standard input
     assuming maxReplicas 20 (observed 10)
     assuming target of s0-prometheus 50 (observed 100)
     assuming target of s1-cron-Europe-Berlin-08xx1-5-018xx1-5 1 (observed none)
@@ -88,7 +88,7 @@ fn a_trigger_that_only_keda_can_name() {
     let (code, stdout, stderr) = predict(&[], external);
     assert_eq!((code, &*stderr), (Some(0), ""));
     for expected in [
-        "\nassuming HPA that of standard input (observed the running one)\n\
+        "\nassuming HPA from standard input\n\
          assuming target of cpu 30% (observed 60%)\n\n",
         "\n  SCALE UP 2 → 4\n",
         "\n  standard input: spec.triggers[0] (external): the name and target of its metric are taken from the \

@@ -43,9 +43,9 @@ fn summary(name: &str, flags: &[&str]) -> String {
     let mut lines = String::new();
     for own in list("overrides") {
         let [item, assumed, observed] = ["item", "assumed", "observed"].map(|it| text(&own[it]));
-        let before = match &*observed {
-            "the running one" => String::new(),
-            observed => format!(" (was {observed})"),
+        let before = match (&*item, &*observed) {
+            ("HPA" | "template", "null") => String::new(),
+            (_, observed) => format!(" (was {observed})"),
         };
         writeln!(lines, "{item}: {assumed}{before}").expect("text");
     }
@@ -71,10 +71,10 @@ fn charts_are_taken_as_they_are_rendered() {
         (
             "web",
             "deployment.yaml",
-            "HPA: that of deployment.yaml
+            "HPA: from deployment.yaml
              maxReplicas: 20 (was 10)
              target of cpu: 80% (was 60%)
-             template: that of Deployment/web in deployment.yaml
+             template: of Deployment/web from deployment.yaml
              cpu request of app: 50m (was 100m)
              label version: 1.5 (was 1.4)
              note deployment.yaml: only the HPA and its target are read from manifests; ignored: Pod/web-test-connection, 1 Service, 1 ServiceAccount
@@ -83,8 +83,8 @@ fn charts_are_taken_as_they_are_rendered() {
         (
             "web",
             "sidecar.yaml",
-            "HPA: that of sidecar.yaml, which changes nothing
-             template: that of Deployment/web in sidecar.yaml
+            "HPA: from sidecar.yaml, which changes nothing
+             template: of Deployment/web from sidecar.yaml
              init container migrate: requests cpu 1 (was none)
              sidecar proxy: requests cpu 50m (was none)
              finding held-by-window
@@ -94,9 +94,9 @@ fn charts_are_taken_as_they_are_rendered() {
         (
             "db",
             "statefulset.yaml",
-            "HPA: that of statefulset.yaml
+            "HPA: from statefulset.yaml
              target of memory: 130Mi (was 300Mi)
-             template: that of StatefulSet/db in statefulset.yaml
+             template: of StatefulSet/db from statefulset.yaml
              container exporter: none (was requests cpu 20m, memory 64Mi)
              finding at-max
              note statefulset.yaml: only the HPA and its target are read from manifests; ignored: 1 PodDisruptionBudget, 1 Service
@@ -105,8 +105,8 @@ fn charts_are_taken_as_they_are_rendered() {
         (
             "web",
             "several.yaml",
-            "HPA: that of several.yaml, which changes nothing
-             template: that of Deployment/web in several.yaml
+            "HPA: from several.yaml, which changes nothing
+             template: of Deployment/web from several.yaml
              cpu request of app: 120m (was 100m)
              finding rounding
              note several.yaml: only the HPA and its target are read from manifests; ignored: HorizontalPodAutoscaler/api, HorizontalPodAutoscaler/worker, Deployment/api, Deployment/worker
@@ -115,26 +115,26 @@ fn charts_are_taken_as_they_are_rendered() {
         (
             "web",
             "cronjob.yaml",
-            "HPA: that of cronjob.yaml
+            "HPA: from cronjob.yaml
              target of cpu: 30% (was 60%)
-             template: that of Deployment/web in cronjob.yaml, which changes nothing
+             template: of Deployment/web from cronjob.yaml, which changes nothing
              note cronjob.yaml: only the HPA and its target are read from manifests; ignored: Job/migrate, 1 CronJob, 1 DaemonSet
              4 to 8",
         ),
         (
             "web",
             "replicas.yaml",
-            "HPA: that of replicas.yaml, which changes nothing
-             template: that of Deployment/web in replicas.yaml, which changes nothing
+            "HPA: from replicas.yaml, which changes nothing
+             template: of Deployment/web from replicas.yaml, which changes nothing
              finding other-writer
              stays at 4",
         ),
         (
             "web",
             "list.yaml",
-            "HPA: that of list.yaml
+            "HPA: from list.yaml
              target of cpu: 20% (was 60%)
-             template: that of Deployment/web in list.yaml
+             template: of Deployment/web from list.yaml
              cpu request of app: 300m (was 100m)
              note list.yaml: only the HPA and its target are read from manifests; ignored: 1 ConfigMap
              stays at 4",
@@ -142,7 +142,7 @@ fn charts_are_taken_as_they_are_rendered() {
         (
             "web",
             "workload-only.yaml",
-            "template: that of Deployment/web in workload-only.yaml
+            "template: of Deployment/web from workload-only.yaml
              cpu request of app: 60m (was 100m)
              note workload-only.yaml: only the HPA and its target are read from manifests; ignored: Deployment/api
              4 to 7",
@@ -150,15 +150,15 @@ fn charts_are_taken_as_they_are_rendered() {
         (
             "web",
             "rivals.yaml",
-            "HPA: that of rivals.yaml, which changes nothing
-             template: that of Deployment/web in rivals.yaml, which changes nothing
+            "HPA: from rivals.yaml, which changes nothing
+             template: of Deployment/web from rivals.yaml, which changes nothing
              finding shared-pods
              stays at 4",
         ),
         (
             "web",
             "crds.yaml",
-            "HPA: that of crds.yaml
+            "HPA: from crds.yaml
              behavior.scaleDown.policies: 50% per 60s (was none)
              behavior.scaleDown.stabilizationWindowSeconds: 60 (was none)
              note crds.yaml: only the HPA and its target are read from manifests; ignored: 1 CustomResourceDefinition, 1 Queue, 2 ServiceMonitor
@@ -167,8 +167,8 @@ fn charts_are_taken_as_they_are_rendered() {
         (
             "web",
             "renamed.yaml",
-            "HPA: that of renamed.yaml, which changes nothing
-             template: that of Deployment/web in renamed.yaml, which changes nothing
+            "HPA: from renamed.yaml, which changes nothing
+             template: of Deployment/web from renamed.yaml, which changes nothing
              note the manifest of shop/web-hpa is used for shop/web and inherits its history
              note renamed.yaml: spec.selector of Deployment/web is app=web-2,tier=front instead of app=web: the API server rejects that, because the field is immutable
              stays at 4",
@@ -176,12 +176,12 @@ fn charts_are_taken_as_they_are_rendered() {
         (
             "keda-hpa-jobs",
             "scaledobject.yaml",
-            "HPA: that of scaledobject.yaml
+            "HPA: from scaledobject.yaml
              maxReplicas: 30 (was 10)
              target of s0-cron-Europe-Berlin-08xxx-018xxx{scaledobject.keda.sh/name=jobs}: 1 (was none)
              target of s1-prometheus{scaledobject.keda.sh/name=jobs}: 20 (was none)
              target of s0-prometheus{scaledobject.keda.sh/name=jobs}: none (was 40)
-             template: that of Deployment/jobs in scaledobject.yaml
+             template: of Deployment/jobs from scaledobject.yaml
              cpu request of app: 50m (was 100m)
              finding metric-empty
              note scaledobject.yaml: only the HPA and its target are read from manifests; ignored: 1 TriggerAuthentication
@@ -191,8 +191,8 @@ fn charts_are_taken_as_they_are_rendered() {
         (
             "web",
             "unchanged.yaml",
-            "HPA: that of unchanged.yaml, which changes nothing
-             template: that of Deployment/web in unchanged.yaml, which changes nothing
+            "HPA: from unchanged.yaml, which changes nothing
+             template: of Deployment/web from unchanged.yaml, which changes nothing
              stays at 4",
         ),
     ] {
@@ -214,7 +214,7 @@ fn a_directory_and_standard_input_are_taken_like_a_file() {
     assert_eq!(code, Some(0), "{stderr}");
     let answer: Value = serde_json::from_str(&stdout).expect("JSON");
     assert_eq!(answer["overrides"].as_array().map(Vec::len), Some(6), "{stdout}");
-    assert!(stdout.contains("that of Deployment/web in standard input"), "{stdout}");
+    assert!(stdout.contains("of Deployment/web from standard input"), "{stdout}");
     let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("manifests");
     std::fs::create_dir_all(&directory).expect("a directory");
     for (number, document) in text.split("\n---\n").enumerate() {

@@ -1088,7 +1088,7 @@ fn a_candidate_for_another_target_is_refused() {
         overrides.iter().map(|own| own.observed.as_ref().map(ToString::to_string)).collect();
     assert_eq!(
         observed.iter().map(Option::as_deref).collect::<Vec<_>>(),
-        [Some("the running one"), Some("2"), Some("50%"), Some("100"), None, None]
+        [None, Some("2"), Some("50%"), Some("100"), None, None]
     );
     assert!(Candidate::find(&Objects::default(), &named(), "web.yaml", Validate::Strict).is_err());
     assert_eq!(input.notes, web().notes);

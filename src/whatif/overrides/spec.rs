@@ -256,11 +256,7 @@ fn replace(
     }
     let differences = differences(&before, &snapshot.hpa.spec)?;
     let nothing = if differences.is_empty() { ", which changes nothing" } else { "" };
-    overrides.push(Override::new(
-        MANIFEST,
-        format!("that of {origin}{nothing}"),
-        Some(Reported::Text("the running one".to_owned())),
-    ));
+    overrides.push(Override::new(MANIFEST, format!("from {origin}{nothing}"), None));
     Ok(differences)
 }
 

@@ -124,6 +124,11 @@ impl<'p> Case<'p> {
         self.surroundings().workload(self.target())
     }
 
+    /// Returns the template that a pod was made from, if its ReplicaSet was read.
+    pub(crate) fn template_of(&self, pod: &Pod) -> Option<&'p Pod> {
+        self.surroundings().owner(pod.owner.as_deref()?)?.template.as_deref()
+    }
+
     /// Returns the metrics that were evaluated.
     pub(crate) fn metrics(&self) -> impl Iterator<Item = &'p MetricStep> {
         self.decision().metrics()

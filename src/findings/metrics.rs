@@ -177,8 +177,10 @@ const FAILING: [&str; 3] = [
     "the server was unable to return a response in the time allotted",
     "an error on the server (",
 ];
-/// The start of an error from Go's HTTP client if there was no answer.
-const NO_ANSWER: &str = "Get \"http";
+/// The start of an error if there was no answer: from Go's HTTP client, and from the API server's proxy to
+/// what serves an APIService. An adapter that cannot reach its backend may quote either of them.
+const NO_ANSWER: [&str; 3] =
+    ["Get \"http", "error trying to reach service", "Error trying to reach service"];
 /// Adapters' messages for an unknown metric.
 const UNKNOWN: [&str; 2] = ["could not find the metric", "no matching metrics found"];
 
@@ -228,6 +230,8 @@ impl<'t> Miss<'t> {
     /// Interprets the text of an error.
     fn told(text: &'t str, case: &Case<'_>, spec: &MetricSpec) -> Self {
         let says = |words: &[&str]| words.iter().any(|words| text.contains(words));
+        // The controller's messages quote the API's after the name of the API.
+        let said = text.rsplit_once("metrics API: ").map_or(text, |(_, said)| said);
         let name = spec.name();
         let is_unknown = says(&UNKNOWN)
             || text.contains(&format!("{name} not found"))
@@ -244,7 +248,7 @@ impl<'t> Miss<'t> {
         } else if Refused::read(text).is_some() {
             Self::Failing(text)
         } else if says(&FAILING)
-            || text.starts_with(NO_ANSWER)
+            || NO_ANSWER.iter().any(|start| said.starts_with(start))
             || service(case, spec.api_group()).is_some_and(|it| unavailable(it).is_some())
         {
             Self::Unavailable(Unavailable::Failing, text)

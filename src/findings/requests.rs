@@ -143,6 +143,8 @@ pub struct RequestsDifferFromTemplate {
     pub vpa: Option<String>,
     /// The number of pods that say that a VerticalPodAutoscaler has changed them.
     pub updated: usize,
+    /// Whether the target is paused, so that its pods keep the requests of an earlier template.
+    pub is_paused: bool,
     /// The target as a share of the template's requests, per pod and in milli-units.
     pub average: Option<i64>,
 }
@@ -544,11 +546,14 @@ fn set_request(container: &mut Container, resource: &str, request: &Amount) {
 }
 
 /// `requests-differ-from-template`
-pub(super) fn differ_from_template(case: &Case<'_>) -> Option<Finding> {
+pub(super) fn differ_from_template<'p>(case: &Case<'p>) -> Option<Finding> {
     let workload = case.workload()?;
     let template = workload.template.as_deref()?;
     let rules = case.rules();
-    let own = Revisions::of(case).pods_of_template();
+    let revisions = Revisions::of(case);
+    let is_outdated = revisions.updated.is_none_or(|updated| updated < revisions.own.len());
+    let is_paused = workload.paused == Some(true) && is_outdated;
+    let own = if is_paused { revisions.own } else { revisions.pods_of_template() };
     let is_vpa = |it: &&VerticalPodAutoscaler| {
         let reference = &it.spec.target_ref;
         (&reference.kind, &reference.name) == (&case.target().kind, &case.target().name)
@@ -560,10 +565,17 @@ pub(super) fn differ_from_template(case: &Case<'_>) -> Option<Finding> {
             let is_updated = is_updated(pod, &step.name);
             for container in counted_containers(pod, step.container.as_deref(), &rules) {
                 let Some(request) = container.requests.get(&step.name) else { continue };
-                let mut all = template.containers.iter().chain(&template.init_containers);
+                let of = |template: &'p Pod| {
+                    let mut all = template.containers.iter().chain(&template.init_containers);
+                    Some(all.find(|it| it.name == container.name)?.requests.get(&step.name))
+                };
                 // An injected container has its request from the injector.
-                let Some(own) = all.find(|it| it.name == container.name) else { continue };
-                let wanted = own.requests.get(&step.name);
+                let Some(wanted) = of(template) else { continue };
+                // The template of the pod itself may be an earlier one.
+                let made = case.template_of(pod).and_then(of);
+                if made.is_some_and(|made| (made == wanted) == is_paused) {
+                    continue;
+                }
                 let is_from_vpa =
                     || is_updated || vpas().any(|it| it.controls(&container.name, &step.name));
                 // Defaults of the namespace fill in what the template omits.
@@ -597,7 +609,7 @@ pub(super) fn differ_from_template(case: &Case<'_>) -> Option<Finding> {
     let is_from_vpa = vpa.is_some() || updated > 0;
     // If revisions are unknown, some of the pods may belong to an earlier template.
     let is_everywhere = containers.iter().any(|it| it.pods == own.len());
-    if !(is_from_vpa || is_everywhere) {
+    if !(is_from_vpa || is_everywhere || is_paused) {
         return None;
     }
     let requests = counted_containers(template, step.container.as_deref(), &rules)
@@ -623,6 +635,7 @@ pub(super) fn differ_from_template(case: &Case<'_>) -> Option<Finding> {
         pods: own.len(),
         vpa: vpa.map(|it| it.metadata.name.clone()),
         updated,
+        is_paused: is_paused && !is_from_vpa,
         average,
     };
     let otherwise = if is_from_vpa { Severity::Warning } else { Severity::Info };

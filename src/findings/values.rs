@@ -46,8 +46,19 @@ pub struct SuspectUnit {
     pub ratio: f64,
     /// The target in the unit of the value.
     pub meant: Quantity,
-    /// Whether the target is a fraction and the value a whole number.
-    pub is_fraction: bool,
+    /// Why they differ.
+    pub clue: Clue,
+}
+
+/// Why a metric and its target are probably in different units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clue {
+    /// One is about a thousand or 1024 times the other, or a power of that.
+    Power,
+    /// The target is a fraction, and the value a whole number.
+    Whole,
+    /// The metric is a share, judging by its name: one is a fraction, and the other a percentage.
+    Share,
 }
 
 /// A target for the total value multiplies the replicas as long as the value stays.
@@ -172,10 +183,29 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     }
     let ratio = value as f64 / wanted as f64;
     let is_near = |power: i64| (1.0 / OFF..=OFF).contains(&(ratio / power as f64));
+    let is_share = !step.is_resource() && is_share(&step.name);
+    if is_share && value <= 1000 && (10_000..=100_000).contains(&wanted) {
+        // An idle metric may be below one percent.
+        let is_meant = !is_percentage(&step.name) || (1.0 / OFF..=OFF).contains(&(ratio * 100.0));
+        return is_meant.then(|| SuspectUnit {
+            metric: step.index,
+            current: current.clone(),
+            target: target.clone(),
+            ratio,
+            meant: Quantity::from_milli(wanted / 100, Format::DecimalSI),
+            clue: Clue::Share,
+        });
+    }
+    let is_whole = is_whole(step);
     let is_fraction = wanted < 1000
         && !step.is_resource()
-        && is_whole(step)
-        && (100.0 / OFF..=10_000.0).contains(&ratio);
+        && (100.0 / OFF..=10_000.0).contains(&ratio)
+        && (is_whole || (is_share && ratio <= PERCENTS));
+    let clue = match is_fraction {
+        true if is_whole => Clue::Whole,
+        true => Clue::Share,
+        false => Clue::Power,
+    };
     let (powers, format): (&[i64], _) = match &*step.name {
         _ if is_fraction && ratio <= PERCENTS => (&[100], Format::DecimalSI),
         _ if is_fraction => (&[1000], Format::DecimalSI),
@@ -194,7 +224,7 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
                 target: target.clone(),
                 ratio,
                 meant: with_unit(wanted, value)?,
-                is_fraction: wanted % 1000 != 0,
+                clue: if wanted % 1000 == 0 { Clue::Power } else { Clue::Whole },
             });
         }
         // Idle metrics are far below their targets as well, but memory and durations are never idle.
@@ -216,7 +246,7 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     };
     let meant = Quantity::from_milli(meant, format);
     let (metric, current, target) = (step.index, current.clone(), target.clone());
-    Some(SuspectUnit { metric, current, target, ratio, meant, is_fraction })
+    Some(SuspectUnit { metric, current, target, ratio, meant, clue })
 }
 
 /// Returns a target for memory with the unit that brings it nearest to the value; a fraction of a byte
@@ -239,9 +269,24 @@ fn is_duration(name: &str) -> bool {
 
 /// Whether a metric falls with the replicas, judging by its name: a time, or a share.
 fn falls_with_replicas(name: &str) -> bool {
-    let words = ["percent", "ratio", "util"];
+    is_duration(name) || is_share(name)
+}
+
+/// Whether a metric is a share, judging by its name.
+fn is_share(name: &str) -> bool {
     let lower = name.to_lowercase();
-    is_duration(name) || words.iter().any(|word| lower.contains(word))
+    // `operations` has a ratio in it.
+    let mut words = lower.split(|letter: char| !letter.is_alphanumeric());
+    is_percentage(name)
+        || ["util", "fraction"].iter().any(|word| lower.contains(word))
+        || words.any(|word| word.starts_with("ratio"))
+        || name.contains("Ratio")
+}
+
+/// Whether a metric is a percentage, judging by its name.
+fn is_percentage(name: &str) -> bool {
+    let name = name.to_lowercase();
+    name.contains("percent") || name.contains("pct")
 }
 
 /// Whether a metric counts in whole numbers.

@@ -257,10 +257,13 @@ impl Words<'_> {
 
     /// Whether a finding that is shown says what a note says.
     fn is_found(&self, note: &Note) -> bool {
-        let shown = if self.wide { usize::MAX } else { findings::SHOWN };
-        let shown = self.explanation.findings.iter().take(shown);
+        let all = &self.explanation.findings;
+        let shown = match self.wide {
+            true => all.iter().collect(),
+            false => findings::shown(all, Severity::Info),
+        };
         // Not every report shows the others.
-        let mut shown = shown.filter(|it| it.severity < Severity::Info);
+        let mut shown = shown.into_iter().filter(|it| it.severity < Severity::Info);
         let metrics = &self.explanation.hpa.spec.metrics;
         match note {
             Note::StaleValues { metric, .. } => {

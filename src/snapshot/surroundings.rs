@@ -75,7 +75,7 @@ pub struct Workload {
     pub selector: Option<LabelSelector>,
     /// `spec.strategy` of a Deployment, or `spec.updateStrategy` of a StatefulSet, if stated.
     pub strategy: Option<UpdateStrategy>,
-    /// `spec.paused`, if stated.
+    /// `spec.paused` of a Deployment or Rollout, if stated: a new template makes no pods.
     pub paused: Option<bool>,
     /// `spec.template`.
     pub template: Option<Box<Pod>>,

@@ -40,6 +40,9 @@ fn api_service(group: &str, status: &str) -> Value {
 
 /// The API of a metric does not answer.
 const DOWN: &str = "the server is currently unable to handle the request (get pods.metrics.k8s.io)";
+/// The API server's proxy to what serves the API.
+const UNREACHED: &str =
+    "error trying to reach service: dial tcp 10.96.7.1:443: connect: connection refused";
 const UNSERVED: &str =
     "the server could not find the requested resource (get q.external.metrics.k8s.io)";
 
@@ -74,6 +77,8 @@ fn an_api_that_does_not_answer() {
     let custom = state(&[custom], &["50m"]);
     let not_served = "no custom metrics API (custom.metrics.k8s.io) registered";
     let stale = "no known available metric versions found";
+    let quoted = format!("unable to fetch metrics from external metrics API: {UNREACHED}");
+    let of_backend = format!("unable to query prometheus: {UNREACHED}");
     check(vec![
         ("answers", code, plain.clone(), None),
         (
@@ -82,6 +87,19 @@ fn an_api_that_does_not_answer() {
             failing(&plain, "resource", DOWN),
             unavailable("metrics.k8s.io", Unavailable::Failing, DOWN, None),
         ),
+        (
+            "cannot be reached",
+            code,
+            failing(&plain, "resource", UNREACHED),
+            unavailable("metrics.k8s.io", Unavailable::Failing, UNREACHED, None),
+        ),
+        (
+            "cannot be reached, says the controller",
+            code,
+            failing(&external, "external", &quoted),
+            unavailable("external.metrics.k8s.io", Unavailable::Failing, &quoted, None),
+        ),
+        ("cannot reach its backend", code, failing(&external, "external", &of_backend), None),
         (
             "has an APIService that is not available",
             code,

@@ -291,6 +291,7 @@ fn requests_that_are_not_the_templates() {
         pods: 2,
         vpa: vpa.map(str::to_owned),
         updated: 0,
+        is_paused: false,
         average: Some(350),
     };
     let told = |vpa| Some((Severity::Warning, true, facts(vpa).into()));
@@ -313,6 +314,25 @@ fn requests_that_are_not_the_templates() {
         let status = json!({"status": {"replicas": 2, "updatedReplicas": replicas}});
         with(&differing, "Deployment", &status)
     };
+    // The ReplicaSet of the pods, with a request in its template.
+    let made_of = |items: &[Value], request: &str| {
+        let mut items = items.to_vec();
+        items.push(json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+            "metadata": {"name": "web-5d", "namespace": "default", "ownerReferences": [{
+                "apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "controller": true}]},
+            "spec": {"template": {"spec": {"containers": [build::requesting("app", request)]}}}}));
+        items
+    };
+    let paused = |items: &[Value]| with(items, "Deployment", &json!({"spec": {"paused": true}}));
+    // The API omits a count of 0.
+    let seen = |items: &[Value]| {
+        let status = json!({"status": {"replicas": 2, "observedGeneration": 2}});
+        with(items, "Deployment", &status)
+    };
+    let kept = {
+        let facts = RequestsDifferFromTemplate { is_paused: true, ..facts(None) };
+        Some((Severity::Warning, true, facts.into()))
+    };
     let code = Code::RequestsDifferFromTemplate;
     let same = json!([build::requesting("app", "100m")]);
     check(vec![
@@ -324,6 +344,30 @@ fn requests_that_are_not_the_templates() {
         ("in pods of the revision", code, updated(2), told(None)),
         ("in pods of an earlier revision", code, updated(0), None),
         ("in pods of which some are of an earlier revision", code, updated(1), None),
+        ("in pods of which the API counts none", code, seen(&differing), None),
+        ("in pods of another ReplicaSet", code, made_of(&differing, "100m"), None),
+        ("in pods of the ReplicaSet", code, made_of(&differing, "500m"), told(None)),
+        ("while the target is paused", code, paused(&differing), kept.clone()),
+        ("while the target is paused, says the API", code, paused(&seen(&differing)), kept.clone()),
+        (
+            "while the target is paused, says the ReplicaSet",
+            code,
+            paused(&made_of(&differing, "100m")),
+            kept,
+        ),
+        ("and the target is paused with the template", code, paused(&updated(2)), told(None)),
+        (
+            "and the target is paused with the ReplicaSet",
+            code,
+            paused(&made_of(&differing, "500m")),
+            None,
+        ),
+        (
+            "but a VerticalPodAutoscaler's, in a paused target",
+            code,
+            paused(&with_vpa("Auto")),
+            told(Some("web")),
+        ),
         ("but defaults", code, owned(&two, &json!([{"name": "app"}])), None),
         ("", code, owned(&two, &same), None),
     ]);

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::testing::{check, only, state, with};
 use super::super::{Code, Severity};
+use super::Clue::{Power, Share, Whole};
 use super::{StaleSamples, SuspectUnit, ValueMultiplies};
 use crate::apimachinery::quantity::Quantity;
 use crate::build;
@@ -102,19 +103,29 @@ fn a_value_and_a_target_in_different_units() {
         let finding = only(Code::SuspectUnit, items)?;
         assert_eq!(finding.severity, Severity::Warning);
         let super::super::Facts::SuspectUnit(facts) = finding.facts else { panic!() };
-        let SuspectUnit { meant, is_fraction, .. } = facts;
-        Some((meant.to_string(), is_fraction, finding.explains))
+        let SuspectUnit { meant, clue, .. } = facts;
+        Some((meant.to_string(), clue, finding.explains))
     };
     for (items, want) in [
-        (external("30m", "25"), Some(("30", true, true))),
-        (external("800m", "75"), Some(("80", true, true))),
-        (external("500", "600M"), Some(("500M", false, true))),
-        (memory("500", "300Mi"), Some(("500Mi", false, true))),
-        (cores("50", "60m"), Some(("50m", false, true))),
-        (memory("500", "100Mi"), Some(("500Mi", false, true))),
-        (memory("200m", "100Mi"), Some(("200Mi", true, true))),
-        (memory("100Gi", "100Mi"), Some(("100Mi", false, false))),
-        (latency("latency_ms", "500", "450m"), Some(("500m", false, false))),
+        (external("30m", "25"), Some(("30", Whole, true))),
+        (external("800m", "75"), Some(("80", Whole, true))),
+        (external("500", "600M"), Some(("500M", Power, true))),
+        (memory("500", "300Mi"), Some(("500Mi", Power, true))),
+        (cores("50", "60m"), Some(("50m", Power, true))),
+        (memory("500", "100Mi"), Some(("500Mi", Power, true))),
+        (memory("200m", "100Mi"), Some(("200Mi", Whole, true))),
+        (memory("100Gi", "100Mi"), Some(("100Mi", Power, false))),
+        (latency("latency_ms", "500", "450m"), Some(("500m", Power, false))),
+        (latency("gpu_utilization", "80", "450m"), Some(("800m", Share, false))),
+        (latency("hitRatio", "90", "1"), Some(("900m", Share, true))),
+        (latency("busy_percent", "70", "600m"), Some(("700m", Share, false))),
+        (latency("gpu_utilization", "800m", "73500m"), Some(("80", Share, true))),
+        // An idle percentage, more than 100%, a low target, and names that only look like shares.
+        (latency("busy_percent", "70", "100m"), None),
+        (latency("gpu_utilization", "80", "1200m"), None),
+        (latency("gpu_utilization", "5", "450m"), None),
+        (latency("pending_operations", "80", "450m"), None),
+        (latency("pending_operations", "800m", "73500m"), None),
         // An idle rate, low memory, and a short latency.
         (latency("rps", "500", "450m"), None),
         (memory("100Gi", "10Mi"), None),
@@ -127,7 +138,7 @@ fn a_value_and_a_target_in_different_units() {
         (memory("500Mi", "1Gi"), None),
         (cores("100m", "1m"), None),
     ] {
-        let want = want.map(|(text, fraction, explains)| (text.to_owned(), fraction, explains));
+        let want = want.map(|(text, clue, explains)| (text.to_owned(), clue, explains));
         assert_eq!(meant(&items), want, "{}", items[0]["spec"]["metrics"]);
     }
 }
@@ -170,6 +181,12 @@ fn a_value_that_multiplies() {
             code,
             named("request_duration_p95", "225"),
             Some((Severity::Info, true, multiplies("225", &[9, 27], 3).into())),
+        ),
+        (
+            "as operations, which need not fall with the replicas",
+            code,
+            named("pending_operations", "225"),
+            Some((Severity::Warning, true, multiplies("225", &[9, 27], 3).into())),
         ),
         (
             "as a share, which falls with the replicas",

@@ -202,9 +202,11 @@ pub fn entry(code: Code) -> Entry {
             "Wait until the resize is done, or use a target of type AverageValue.",
         ),
         Code::RequestsDifferFromTemplate => (
-            "The requests of the pods are not those of the target's template, for instance because a \
-             VerticalPodAutoscaler sets them. The utilization changes with the requests.",
-            "Use a target of type AverageValue, or let the VerticalPodAutoscaler control another resource.",
+            "The requests of the pods are not those of the target's template: a VerticalPodAutoscaler or \
+             something else sets them, or the target is paused and its template was changed. The utilization \
+             changes with the requests.",
+            "Use a target of type AverageValue, let the VerticalPodAutoscaler control another resource, or \
+             resume the target.",
         ),
         Code::ValueMultiplies => (
             "An Object or External metric has a target of type Value, which multiplies the ready pods by \
@@ -213,8 +215,9 @@ pub fn entry(code: Code) -> Entry {
             "Use a target of type AverageValue, which divides the value by the target.",
         ),
         Code::SuspectUnit => (
-            "A value is off its target by about a factor of 1000 or 1024, or one of their powers, or the \
-             target is a fraction and the value a whole number, so the units probably differ.",
+            "A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the \
+             target is a fraction and the value a whole number; or the metric is a share by its name, and one of \
+             the two is a fraction and the other a percentage. So the units probably differ.",
             "Set the target in the unit of the value.",
         ),
         Code::MemoryBaseline => (

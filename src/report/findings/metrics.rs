@@ -405,6 +405,10 @@ impl Words for ContainerMetricsMissing {
                 format!("Find out why {container} does not run in {}.", names(&names_of)),
                 pods.first().map(logs),
             ),
+            Some(own) if own.iter().any(|it| **it == *container) && about.is_paused() => (
+                format!("Resume the rollout: the template has the container {container}."),
+                about.resume(),
+            ),
             Some(own) if own.iter().any(|it| **it == *container) => (
                 format!("Wait for the rollout to end: the template has the container {container}."),
                 about.rollout_status(),

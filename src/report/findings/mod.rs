@@ -34,6 +34,9 @@ pub struct FindingView {
     /// The metrics whose failure or samples it explains, by index in the spec.
     #[serde(skip)]
     pub(super) metrics: Vec<usize>,
+    /// The finding that is about exactly the same pods, and names their trouble.
+    #[serde(skip)]
+    pub(super) named_by: Option<Code>,
     #[serde(flatten)]
     text: Text,
 }
@@ -134,7 +137,11 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
             Facts::StaleSamples(facts) => facts.metrics.clone(),
             facts => facts.failed_metrics(),
         };
-        FindingView { code: facts.code(), severity: *severity, metrics, text }
+        let named_by = match facts {
+            Facts::UncountedPods(facts) => facts.named_by,
+            _ => None,
+        };
+        FindingView { code: facts.code(), severity: *severity, metrics, named_by, text }
     };
     findings.iter().map(view).collect()
 }

@@ -202,10 +202,12 @@ impl Words for OldRevisionPods {
         let target = about.target();
         let is_deployment = target.starts_with("deployment/");
         let command = match is_deployment {
+            _ if about.is_paused() => about.resume(),
             true => Some(format!("kubectl rollout status {target} {}", about.namespace())),
             false => about.list_pods("--show-labels"),
         };
         let advice = match is_deployment {
+            _ if about.is_paused() => "Resume the rollout, which is paused.",
             true => "Wait for the rollout to end, or set a smaller maxSurge.",
             false => "Wait for the rollout to end, or keep fewer pods of other revisions.",
         };

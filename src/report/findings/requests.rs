@@ -81,6 +81,7 @@ impl MissingRequest {
                 let patch = shell_word(&patch.to_string());
                 Some(format!("kubectl patch {target} {namespace} --type=merge -p {patch}"))
             }
+            Source::Earlier if about.is_paused() => about.resume(),
             Source::Earlier => about.rollout_status(),
             Source::Foreign { .. } | Source::Unknown => None,
         }
@@ -171,6 +172,10 @@ impl Words for MissingRequest {
             Some((Source::Injected, None, None)) => {
                 format!("Let the injector set a {resource} request for {}.", names(&named))
             }
+            Some((Source::Earlier, ..)) if about.is_paused() => {
+                let target = about.hpa().reference();
+                format!("Resume {target}, so that its pods get the requests of its template.")
+            }
             Some((Source::Earlier, ..)) => {
                 "Wait for the rollout to end, or delete the pods of the earlier revision."
                     .to_owned()
@@ -233,6 +238,19 @@ impl About<'_> {
         let mut metrics = self.hpa().spec.metrics.clone();
         metrics[metric] = metrics[metric].of_container(container);
         self.patch_spec(&json!({ "metrics": metrics }))
+    }
+
+    /// Whether the target is paused, so that a rollout waits for someone to resume it.
+    pub(super) fn is_paused(&self) -> bool {
+        let target = &self.hpa().spec.scale_target_ref;
+        self.pass.input.surroundings.workload(target).is_some_and(|it| it.paused == Some(true))
+    }
+
+    /// Returns a command that resumes a paused target, if kubectl can.
+    pub(super) fn resume(&self) -> Option<String> {
+        let is_known = self.hpa().spec.scale_target_ref.kind == "Deployment";
+        let (target, namespace) = (self.target(), self.namespace());
+        is_known.then(|| format!("kubectl rollout resume {target} {namespace}"))
     }
 
     /// Returns a command that shows how far a rollout is, if kubectl knows rollouts of the kind.
@@ -375,7 +393,7 @@ impl Words for ResizeInProgress {
 
 impl Words for RequestsDifferFromTemplate {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, resource, containers, pods, vpa, updated, average } = self;
+        let Self { metric, resource, containers, pods, vpa, updated, is_paused, average } = self;
         let label = about.label(*metric);
         let request = |it: &Differing| match it.least == it.most {
             true => milli(it.least, resource),
@@ -411,6 +429,22 @@ impl Words for RequestsDifferFromTemplate {
             about.without().map(|without| format!("With the template's requests: {without}.")),
         );
         let Some(first) = containers.first() else { return Text::default() };
+        if *is_paused {
+            let target = about.hpa().reference();
+            return Text {
+                summary: format!(
+                    "{label} is a share of the requests, and {target} is paused with earlier ones: {} \
+                     instead of {} in {}",
+                    request(first),
+                    wanted(first),
+                    first.container
+                ),
+                evidence,
+                advice: format!("Resume {target}, so that its pods get the requests of its template."),
+                commands: about.resume().into_iter().collect(),
+                objects: vec![about.target()],
+            };
+        }
         let average = average.map(|average| milli(average, resource));
         let is_from_vpa = vpa.is_some() || *updated > 0;
         let other = match is_from_vpa {

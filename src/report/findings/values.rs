@@ -1,7 +1,8 @@
 //! Words findings about misleading values.
 
 use super::{About, Text, Words};
-use crate::findings::values::{StaleSamples, SuspectUnit, ValueMultiplies};
+use crate::apimachinery::quantity::Quantity;
+use crate::findings::values::{Clue, StaleSamples, SuspectUnit, ValueMultiplies};
 use crate::report::words::{count, distance, duration, list, number, percent, quantity, time};
 
 impl Words for StaleSamples {
@@ -57,15 +58,21 @@ impl Words for StaleSamples {
 
 impl Words for SuspectUnit {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, current, target, ratio, meant, is_fraction } = self;
+        let Self { metric, current, target, ratio, meant, clue } = self;
         let label = about.label(*metric);
         let times = match *ratio >= 1.0 {
             true => format!("{} times its target of {target}", number(ratio.round())),
             false => format!("1/{} of its target of {target}", number((1.0 / ratio).round())),
         };
         let plain = number(target.milli_value() as f64 / 1000.0);
-        let mut evidence = vec![match is_fraction {
-            true => {
+        let share = |amount: &Quantity| percent(amount.milli_value() as f64 / 1000.0);
+        let mut evidence = vec![match clue {
+            Clue::Share => format!(
+                "Read as shares, the value is {} and the target {}.",
+                share(current),
+                share(target)
+            ),
+            Clue::Whole => {
                 let step = about.step(*metric);
                 let total = step.and_then(|step| step.proposal()?.total.as_ref());
                 let whole = match total {
@@ -77,7 +84,7 @@ impl Words for SuspectUnit {
                 };
                 format!("{target} is {plain} in plain units, while {whole}.")
             }
-            false => format!("With {meant}, the value would be {} of the target.", {
+            Clue::Power => format!("With {meant}, the value would be {} of the target.", {
                 let share = current.milli_value() as f64 / meant.milli_value() as f64;
                 percent(share)
             }),

@@ -5,8 +5,15 @@ use crate::findings::{Code, Severity};
 use crate::report::findings::FindingView;
 use crate::report::section::{Detail, Part, Remark, Section};
 
-/// The number shown, as many as can be read at a glance.
-pub(super) const SHOWN: usize = 3;
+/// Returns the most important findings of at least a severity: as many as can be read at a glance, without one
+/// that only repeats another of them.
+pub(super) fn shown(findings: &[FindingView], least: Severity) -> Vec<&FindingView> {
+    const SHOWN: usize = 3;
+    let all = || findings.iter().filter(|it| it.severity <= least);
+    let first = || all().filter(|it| it.named_by.is_none()).take(SHOWN);
+    let is_told = |code: Code| first().any(|it| it.code == code);
+    all().filter(|it| !it.named_by.is_some_and(is_told)).take(SHOWN).collect()
+}
 
 /// Returns what is said of a finding, with its evidence and commands if `full`.
 fn remark(finding: &FindingView, full: bool) -> Remark {
@@ -33,11 +40,11 @@ impl Words<'_> {
 
     /// Returns the most important findings of at least this severity.
     pub(in crate::report) fn findings_of(&self, least: Severity) -> Option<Section> {
-        let findings = self.explanation.findings.iter().filter(|it| it.severity <= least);
-        let findings: Vec<_> = findings.collect();
-        let shown = if self.wide { findings.len() } else { SHOWN };
-        let remarks = findings.iter().take(shown).map(|it| remark(it, self.wide)).collect();
-        let more = match findings.len().saturating_sub(shown) {
+        let findings = &self.explanation.findings;
+        let all: Vec<_> = findings.iter().filter(|it| it.severity <= least).collect();
+        let shown = if self.wide { all.clone() } else { shown(findings, least) };
+        let remarks = shown.iter().map(|it| remark(it, self.wide)).collect();
+        let more = match all.len().saturating_sub(shown.len()) {
             0 => String::new(),
             more => format!("and {more} more"),
         };
@@ -91,5 +98,47 @@ impl Words<'_> {
         let remarks = findings.map(|it| remark(it, true)).collect();
         let body = [Part::Findings(remarks)];
         Section::new("FINDINGS, WITH EVIDENCE", Detail::Wide, body).unless_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::find;
+    use crate::findings::testing::{pass, state, with};
+    use crate::report::findings::views;
+
+    /// Pods that were never ready do not count: one finding names them, another would repeat them.
+    #[test]
+    fn a_finding_that_only_repeats_another_takes_no_place() {
+        let cpu = build::resource("cpu", &build::utilization(50));
+        let pods = state(&[cpu], &["80m"; 4]);
+        let stuck = |name: &str| {
+            let status = json!({"startTime": "2026-11-21T05:00:00Z", "conditions": [{"type": "Ready",
+                "status": "False", "lastTransitionTime": "2026-11-21T05:00:00Z"}]});
+            let is_it = |it: &&serde_json::Value| it["metadata"]["name"] == name;
+            let own: Vec<_> = pods.iter().filter(is_it).cloned().collect();
+            let own = with(&own, "Pod", &json!({"status": status}));
+            let others = pods.iter().filter(|it| !is_it(it)).cloned();
+            others.chain(own).collect::<Vec<_>>()
+        };
+        let codes = |items: &[serde_json::Value]| {
+            let pass = pass(items);
+            let views = views(&pass, &find(&pass));
+            let codes = |all: Vec<&FindingView>| all.iter().map(|it| it.code).collect::<Vec<_>>();
+            (codes(views.iter().collect()), codes(shown(&views, Severity::Info)))
+        };
+        let (all, shown) = codes(&stuck("web-3"));
+        assert_eq!(all, [Code::UncountedPods, Code::NeverReady]);
+        assert_eq!(shown, [Code::NeverReady]);
+        // Another pod does not count either, which nothing else says.
+        let mut items = stuck("web-3");
+        items.retain(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != "web-2");
+        let (all, shown) = codes(&items);
+        assert_eq!(all, [Code::UncountedPods, Code::NeverReady]);
+        assert_eq!(shown, all);
     }
 }

@@ -1,10 +1,11 @@
 //! The metrics: the value of each, what it asks for, and the formula between the two.
 
 use super::Words;
-use super::findings::SHOWN;
+use super::findings::shown;
 use crate::engine::decision::{
     Because, Fill, Filled, Group, MetricResult, MetricStep, PodCounts, Proposal, Step,
 };
+use crate::findings::Severity;
 use crate::report::section::{Detail, Part, Section, Table};
 use crate::report::words::{amount_of, count, list, number, quantity, value};
 use crate::snapshot::Unread;
@@ -129,7 +130,7 @@ impl Words<'_> {
 
     /// Whether ratio, pods and proposal do not explain one another, and no finding explains a failure.
     fn needs_words(&self, metric: &MetricStep) -> bool {
-        let shown = self.explanation.findings.iter().take(SHOWN);
+        let shown = || shown(&self.explanation.findings, Severity::Info);
         match &metric.result {
             MetricResult::Proposal(proposal) => {
                 proposal.filled.is_some()
@@ -137,7 +138,7 @@ impl Words<'_> {
                     || matches!(proposal.because, Because::FromZero)
             }
             MetricResult::Error(_) => {
-                !shown.into_iter().any(|finding| finding.metrics.contains(&metric.index))
+                !shown().iter().any(|finding| finding.metrics.contains(&metric.index))
             }
             MetricResult::Unread(_) => true,
         }

@@ -3,9 +3,9 @@
 use jiff::SignedDuration;
 
 use super::Words;
-use super::findings::SHOWN;
+use super::findings::shown;
 use crate::engine::decision::{Direction, RateLimit, Step};
-use crate::findings::Code;
+use crate::findings::{Code, Severity};
 use crate::pass::Origin;
 use crate::report::section::{Detail, Part, Section, StepLine};
 use crate::report::words::{count, distance, duration};
@@ -96,8 +96,8 @@ impl Words<'_> {
         if !self.wide {
             briefly(&mut lines);
         }
-        let mut shown = self.explanation.findings.iter().take(SHOWN);
-        let is_told = !self.wide && shown.any(|finding| OF_THE_PATH.contains(&finding.code));
+        let shown = || shown(&self.explanation.findings, Severity::Info);
+        let is_told = !self.wide && shown().iter().any(|finding| OF_THE_PATH.contains(&finding.code));
         let detail = if is_told { Detail::Roomy } else { Detail::Always };
         Section::new("FROM PROPOSAL TO REPLICAS", detail, [Part::Steps(lines)]).unless_empty()
     }

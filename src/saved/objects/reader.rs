@@ -446,7 +446,10 @@ fn workload<E: Error>(
     });
     let status: Status = part(fields, "status", source)?;
     let Status { updated_replicas, update_revision, current_pod_hash, conditions, .. } = status;
-    let counted = status.replicas.or(status.observed_generation.map(|_| 0));
+    let omitted = status.observed_generation.map(|_| 0);
+    let counted = status.replicas.or(omitted);
+    let has_updated = matches!(kind, "Deployment" | "StatefulSet" | "Rollout");
+    let updated_replicas = updated_replicas.or(omitted.filter(|_| has_updated));
     Ok(Workload {
         group: group.to_owned(),
         kind: kind.to_owned(),

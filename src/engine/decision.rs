@@ -351,6 +351,13 @@ pub struct RateLimit {
     pub policies: Vec<PolicyLimit>,
 }
 
+impl RateLimit {
+    /// Whether the direction is disabled, so that nothing is allowed.
+    pub fn is_disabled(&self) -> bool {
+        self.select_policy.as_deref() == Some("Disabled")
+    }
+}
+
 /// What one scaling policy allows.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]

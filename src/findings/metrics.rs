@@ -323,7 +323,9 @@ pub(super) fn without_value(case: &Case<'_>) -> Vec<Finding> {
                 apis.push(MetricsApiUnavailable { group, metrics, why, message, service });
             }
             Some(Miss::Unknown(text)) => {
-                let known = answered(case, group).map(MetricSpec::name);
+                let served = case.surroundings().served_metrics.iter();
+                let served = served.filter(|it| it.group == group).map(|it| &*it.name);
+                let known = answered(case, group).map(MetricSpec::name).chain(served);
                 let near = nearest(spec.name(), known.filter(|known| *known != spec.name()));
                 let near = near.map(str::to_owned);
                 found.push(failed(case, MetricNotFound { metric, message: text.to_owned(), near }));

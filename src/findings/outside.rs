@@ -13,7 +13,7 @@ use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::names::nearest;
 use crate::engine;
 use crate::engine::decision::{Because, Decision, Direction, MetricResult, Path, Step};
-use crate::snapshot::controller::Gates;
+use crate::snapshot::controller::{Controller, Gates};
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaStatus};
 use crate::snapshot::note::Note;
 use crate::snapshot::surroundings::{ManifestReplicas, ScaledObject, Workload};
@@ -192,6 +192,10 @@ pub enum Setting {
     Tolerance(f64),
     /// How long recommendations hold back scaling down.
     DownscaleStabilization(SignedDuration),
+    /// How long CPU samples of pods that start may be skipped.
+    CpuInitializationPeriod(SignedDuration),
+    /// How long after its start a pod that is not ready counts as never having been ready.
+    InitialReadinessDelay(SignedDuration),
     /// The version.
     Version(Version),
 }
@@ -543,12 +547,9 @@ fn would_explain(case: &Case<'_>, wanted: i32) -> Vec<Setting> {
             && run(&|snapshot| snapshot.controller.tolerance = tolerance);
         explains.then_some(Setting::Tolerance(tolerance))
     };
-    let stabilization = || {
-        let mut windows = [0, 1, 2, 3, 10, 15, 30].map(SignedDuration::from_mins).into_iter();
-        let explains = |window: &SignedDuration| {
-            run(&|snapshot| snapshot.controller.downscale_stabilization = *window)
-        };
-        windows.find(explains).map(Setting::DownscaleStabilization)
+    let period = |change: &dyn Fn(&mut Controller, SignedDuration)| {
+        let mut periods = [0, 1, 2, 3, 10, 15, 30].map(SignedDuration::from_mins).into_iter();
+        periods.find(|period| run(&|snapshot| change(&mut snapshot.controller, *period)))
     };
     let version = || {
         let own = &case.snapshot().controller.version;
@@ -563,7 +564,16 @@ fn would_explain(case: &Case<'_>, wanted: i32) -> Vec<Setting> {
         settings.extend(tolerance());
     }
     if known.downscale_stabilization.is_none() {
-        settings.extend(stabilization());
+        let own = period(&|controller, own| controller.downscale_stabilization = own);
+        settings.extend(own.map(Setting::DownscaleStabilization));
+    }
+    if known.cpu_initialization_period.is_none() {
+        let own = period(&|controller, own| controller.cpu_initialization_period = own);
+        settings.extend(own.map(Setting::CpuInitializationPeriod));
+    }
+    if known.initial_readiness_delay.is_none() {
+        let own = period(&|controller, own| controller.initial_readiness_delay = own);
+        settings.extend(own.map(Setting::InitialReadinessDelay));
     }
     if case.snapshot().controller.version.stated().is_none() {
         settings.extend(version());

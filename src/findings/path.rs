@@ -438,7 +438,7 @@ impl Limited {
     }
 
     fn is_disabled(&self) -> bool {
-        self.rate.as_ref().is_some_and(|it| it.select_policy.as_deref() == Some("Disabled"))
+        self.rate.as_ref().is_some_and(RateLimit::is_disabled)
     }
 }
 
@@ -463,8 +463,8 @@ fn limit(case: &Case<'_>) -> Option<Limited> {
 
 /// `rate-limited`
 pub(super) fn rate_limited(case: &Case<'_>) -> Option<Finding> {
-    let Limited { desired, result, rate, reason } = limit(case)?;
-    let limit = rate.filter(|rate| rate.select_policy.as_deref() != Some("Disabled"))?;
+    let Limited { desired, result, rate, reason } = limit(case).filter(|it| !it.is_disabled())?;
+    let limit = rate?;
     let current = case.decision().replicas_before()?;
     let next = case.next();
     matches!(reason, "ScaleUpLimit" | "ScaleDownLimit").then(|| {
@@ -475,8 +475,8 @@ pub(super) fn rate_limited(case: &Case<'_>) -> Option<Finding> {
 
 /// `direction-disabled`
 pub(super) fn direction_disabled(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
-    let Limited { desired, result, rate, reason } = limit(case)?;
-    let rate = rate.filter(|rate| rate.select_policy.as_deref() == Some("Disabled"))?;
+    let Limited { desired, result, rate, reason } = limit(case).filter(Limited::is_disabled)?;
+    let rate = rate?;
     matches!(reason, "ScaleUpLimit" | "ScaleDownLimit").then(|| {
         let direction = rate.direction;
         let is_paused = found.iter().any(

@@ -266,6 +266,9 @@ fn without_pods(
     evidence.rescales = state.and_then(|state| state.rescales.clone());
     evidence.past = state.and_then(|state| state.past.clone());
     let mut surroundings = place.surroundings.clone();
+    surroundings.keep_served(&snapshot.hpa.spec.metrics, &snapshot.metrics, |group| {
+        objects.served_metrics(group)
+    });
     let is_stated = |api| {
         find_error(errors_of(state), &snapshot.hpa, api, None).is_some_and(ApiError::is_stated)
     };
@@ -305,6 +308,7 @@ pub(crate) fn surroundings(
             is_here(&it.metadata)
         }),
         api_services: objects.api_services.clone().into(),
+        served_metrics: Vec::new(),
         lacks_scale: false,
         manifest_replicas: None,
     }

@@ -30,7 +30,9 @@ use crate::snapshot::past::Past;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::settings::Stated;
 use crate::snapshot::shared::Shared;
-use crate::snapshot::surroundings::{ApiService, ScaledObject, VerticalPodAutoscaler, Workload};
+use crate::snapshot::surroundings::{
+    ApiService, ScaledObject, ServedMetric, VerticalPodAutoscaler, Workload,
+};
 
 /// The group and version of our own documents.
 pub const OWN_API_VERSION: &str = "kubectl-hpa/v1alpha1";
@@ -58,6 +60,8 @@ pub struct Objects {
     pub vertical_pod_autoscalers: Vec<VerticalPodAutoscaler>,
     /// APIServices.
     pub api_services: Vec<ApiService>,
+    /// Metrics in the resources of metrics APIs.
+    pub served_metrics: Vec<ServedMetric>,
     /// Pods.
     pub pods: Vec<Shared<Pod>>,
     /// Items of the resource metrics API.
@@ -80,6 +84,20 @@ pub struct Objects {
     pub load: Option<Load>,
     /// The number of skipped objects that a pass does not use, by kind and version.
     pub skipped: BTreeMap<(String, String), usize>,
+}
+
+impl Objects {
+    /// Returns the metrics that the API of a group serves: those that it lists, and those with values.
+    pub(crate) fn served_metrics(&self, group: &str) -> Vec<&str> {
+        let listed = self.served_metrics.iter().filter(|it| it.group == group);
+        let listed = listed.map(|it| &*it.name);
+        match group {
+            "custom.metrics.k8s.io" => {
+                listed.chain(self.metric_values.iter().map(|it| &*it.name)).collect()
+            }
+            _ => listed.chain(self.external_values.iter().map(|it| &*it.metric_name)).collect(),
+        }
+    }
 }
 
 /// A HorizontalPodAutoscaler that has not been decoded yet: most inputs contain others, too.

@@ -24,6 +24,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::load::Load;
 use crate::snapshot::metric::Milli;
 use crate::snapshot::pod::Pod;
+use crate::snapshot::surroundings::{ApiResource, ApiResourceList};
 use crate::snapshot::{
     Documents, ExternalValue, MetricAnswer, ObjectValue, PodValue, Scale, ScaleError, Snapshot,
     Unread,
@@ -192,6 +193,13 @@ impl Saved<'_> {
         for object in all().flat_map(|it| it.api_services.iter()) {
             if seen.insert(("apiregistration.k8s.io", "APIService", key(&object.metadata))) {
                 items.add("apiregistration.k8s.io/v1", "APIService", object)?;
+            }
+        }
+        for own in all().flat_map(|it| it.served_metrics.iter()) {
+            if seen.insert((&*own.group, "APIResourceList", (None, &*own.name))) {
+                let group_version = format!("{}/v1beta1", own.group);
+                let resources = vec![ApiResource { name: own.name.clone() }];
+                items.add("v1", "APIResourceList", ApiResourceList { group_version, resources })?;
             }
         }
         Ok(())

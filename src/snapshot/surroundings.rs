@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::hpa::CrossVersionObjectReference;
+use super::MetricAnswer;
+use super::hpa::{CrossVersionObjectReference, MetricSpec};
 use super::pod::Pod;
 use super::shared::Shared;
 use crate::apimachinery::annotations::{KEDA_PAUSED, KEDA_PAUSED_REPLICAS};
@@ -26,10 +27,54 @@ pub struct Surroundings {
     pub vertical_pod_autoscalers: Shared<Vec<VerticalPodAutoscaler>>,
     /// The APIServices of metrics APIs that failed.
     pub api_services: Shared<Vec<ApiService>>,
+    /// Metrics that are served by an API that failed for another of a similar name.
+    pub served_metrics: Vec<ServedMetric>,
     /// The target has no scale only because the input lacks it; the API server has not said so.
     pub lacks_scale: bool,
     /// The replicas in the target's manifest that is assumed to be applied, if it states any.
     pub manifest_replicas: Option<ManifestReplicas>,
+}
+
+/// A metric that a metrics API serves, whether or not the HPA uses it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedMetric {
+    /// The group of the API.
+    pub group: String,
+    /// Its name.
+    pub name: String,
+}
+
+/// The metrics that a metrics API serves (`APIResourceList`).
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ApiResourceList {
+    /// The group and version of the API.
+    #[serde(deserialize_with = "null_as_default")]
+    pub group_version: String,
+    /// The resources.
+    #[serde(deserialize_with = "list")]
+    pub resources: Vec<ApiResource>,
+}
+
+/// A resource of an API.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ApiResource {
+    /// Its name: of an external metric, or `pods/requests` for a custom one.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
+}
+
+impl ApiResourceList {
+    /// Returns the metrics in it, if it is the list of a metrics API.
+    pub(crate) fn metrics(self) -> impl Iterator<Item = ServedMetric> {
+        let group = names::group(&self.group_version).to_owned();
+        let is_metrics = group.ends_with(".metrics.k8s.io");
+        self.resources.into_iter().filter(move |_| is_metrics).map(move |resource| {
+            let name = resource.name.rsplit('/').next().unwrap_or_default();
+            ServedMetric { group: group.clone(), name: name.to_owned() }
+        })
+    }
 }
 
 /// The replicas in a manifest.
@@ -46,6 +91,28 @@ impl Surroundings {
     pub fn workload(&self, reference: &CrossVersionObjectReference) -> Option<&Workload> {
         let is_it = |it: &&Workload| it.metadata.name == reference.name && it.is_kind_of(reference);
         self.workloads.iter().find(is_it)
+    }
+
+    /// Keeps of the metrics that an API serves those whose names are near to one that failed.
+    pub(crate) fn keep_served<'n>(
+        &mut self,
+        metrics: &[MetricSpec],
+        answers: &[MetricAnswer],
+        served: impl Fn(&'static str) -> Vec<&'n str>,
+    ) {
+        for (spec, answer) in metrics.iter().zip(answers) {
+            if spec.is_resource() || !matches!(answer, MetricAnswer::Failed(_)) {
+                continue;
+            }
+            let group = spec.api_group();
+            let others = served(group).into_iter().filter(|name| *name != spec.name());
+            if let Some(near) = names::nearest(spec.name(), others) {
+                let own = ServedMetric { group: group.to_owned(), name: near.to_owned() };
+                if !self.served_metrics.contains(&own) {
+                    self.served_metrics.push(own);
+                }
+            }
+        }
     }
 
     /// Returns the workload that an owner reference names.

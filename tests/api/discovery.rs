@@ -179,6 +179,23 @@ impl Discovery {
         }
     }
 
+    /// Lists it in the aggregated discovery, too: a custom metric as a subresource of what it describes.
+    pub(crate) fn aggregate_metric(&mut self, group: &str, name: &str) {
+        for version in self.versions_mut(group) {
+            if version.get("resources").is_none() {
+                version["resources"] = json!([]);
+            }
+            let resources = version["resources"].as_array_mut().expect("an array of resources");
+            let resource = match name.split_once('/') {
+                Some((of, name)) => {
+                    json!({"resource": of, "subresources": [{"subresource": name}]})
+                }
+                None => json!({ "resource": name }),
+            };
+            resources.push(resource);
+        }
+    }
+
     /// Returns the document at `path` in the first form that `accept` names, if it belongs to discovery.
     pub(crate) fn answer(&self, path: &str, accept: &str) -> Option<Answer> {
         let mut parts = path.trim_matches('/').split('/');

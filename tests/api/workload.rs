@@ -139,7 +139,9 @@ impl Cluster {
     pub(crate) fn custom_metric(&mut self, metric: CustomMetric) -> &mut Self {
         let resource = format!("{}/{}", metric.resource, metric.name);
         let verbs = &["get", "list"];
-        self.discovery.add_metric("custom.metrics.k8s.io", &resource, "MetricValueList", verbs);
+        let group = "custom.metrics.k8s.io";
+        self.discovery.add_metric(group, &resource, "MetricValueList", verbs);
+        self.discovery.aggregate_metric(group, &resource);
         self.metrics.custom.push(metric);
         self
     }
@@ -148,6 +150,7 @@ impl Cluster {
     pub(crate) fn external_metric(&mut self, metric: ExternalMetric) -> &mut Self {
         let (group, kind) = ("external.metrics.k8s.io", "ExternalMetricValueList");
         self.discovery.add_metric(group, &metric.name, kind, &["get"]);
+        self.discovery.aggregate_metric(group, &metric.name);
         self.metrics.external.push(metric);
         self
     }

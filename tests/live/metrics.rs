@@ -5,7 +5,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::api::{Cluster, Fault, Server, When};
+use super::api::{Cluster, CustomMetric, Fault, Server, When};
 use super::{NAME, POD_METRICS, PODS, Ran, condition, directory, explain_as, explain_on, notes};
 use super::{program, recorded, run};
 
@@ -51,6 +51,33 @@ pub(super) fn namespace_metric() -> Value {
         "metric": {"name": "ns_rate"},
         "target": {"type": "Value", "value": "10"},
     }})
+}
+
+/// Discovery, which the pass asks for anyway, lists the metrics that the API serves.
+#[test]
+fn a_metric_that_is_not_served_has_a_near_one() {
+    for (served, evidence) in [("orders_rate", 2), ("latency", 1)] {
+        let mut cluster = recorded();
+        let mut metric = pods_metric();
+        metric["pods"]["metric"]["name"] = json!("order_rate");
+        with_metrics(&mut cluster, &json!([metric]));
+        cluster.custom_metric(CustomMetric {
+            name: served.to_owned(),
+            resource: "pods".to_owned(),
+            kind: ["Pod".to_owned(), "v1".to_owned()],
+            namespace: "default".to_owned(),
+            object: "some-pod".to_owned(),
+            value: "80".to_owned(),
+            timestamp: "2026-11-21T07:07:00Z".to_owned(),
+            ..CustomMetric::default()
+        });
+        let server = Server::start(cluster);
+        let answer = super::explain(&server, &["-o", "json"]).answer();
+        let found = &answer["findings"][0];
+        assert_eq!(found["code"], "metric-not-found", "{answer}");
+        assert_eq!(found["evidence"].as_array().map(Vec::len), Some(evidence), "{found}");
+        assert_eq!((server.rounds(), server.requests().len()), (3, 13), "{served}");
+    }
 }
 
 /// Rows 18 and 19.

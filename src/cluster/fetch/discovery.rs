@@ -120,6 +120,19 @@ impl Discovery {
         Some(&first.version)
     }
 
+    /// Returns the metrics that the metrics API of a group serves.
+    pub(crate) fn metrics(&self, group: &str) -> Vec<&str> {
+        let found = self.groups.iter().find(|g| g.metadata.name == group);
+        let resources = found.into_iter().flat_map(|it| &it.versions).flat_map(|it| &it.resources);
+        let names = resources.flat_map(|own| {
+            // Custom metrics are listed as subresources of what they describe.
+            let described = own.subresources.iter().map(|it| &*it.subresource);
+            let external = Some(&*own.resource).filter(|_| own.subresources.is_empty());
+            described.chain(external)
+        });
+        names.collect()
+    }
+
     /// Returns the resource of a kind, in the first version that serves it.
     ///
     /// # Errors
@@ -200,6 +213,13 @@ struct Version {
 struct ServedResource {
     resource: String,
     response_kind: Kind,
+    subresources: Vec<Subresource>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Subresource {
+    subresource: String,
 }
 
 #[derive(Debug, Default, Deserialize)]

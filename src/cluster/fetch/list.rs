@@ -36,6 +36,7 @@ use crate::snapshot::note::{Note, OtherHpaIgnored, Unlearnt};
 use crate::snapshot::pod::Meta;
 use crate::snapshot::right::MissingRight;
 use crate::snapshot::selection::Selection;
+use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::{Listed, OtherHpa, Scale};
 
 /// How many namespaces are processed concurrently, and how many HPAs of each.
@@ -353,7 +354,10 @@ impl Fetch<'_> {
             let result = observed.map(|observed| {
                 let Observed { hpa, scale, .. } = &observed;
                 let scale = scale.as_ref().ok();
-                let surroundings = lists.around(hpa, scale, &objects.0, &objects.1);
+                let surroundings = Surroundings {
+                    served_metrics: observed.surroundings.served_metrics.clone(),
+                    ..lists.around(hpa, scale, &objects.0, &objects.1)
+                };
                 let mut notes = notes.clone();
                 notes.splice(0..0, observed.notes);
                 Observed {

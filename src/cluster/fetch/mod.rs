@@ -93,6 +93,7 @@ pub async fn fetch(
         // Only names are needed to suggest another target.
         surroundings.workloads.iter_mut().for_each(|workload| workload.template = None);
     }
+    surroundings.served_metrics = needed.surroundings.served_metrics;
     let mut notes = needed.notes;
     let (version, others) = optional.take(&mut notes);
     let (evidence, control_plane) = optional.controller.take(session, &mut notes);
@@ -247,7 +248,8 @@ impl Fetch<'_> {
         discovery: &Result<Discovery, Failure>,
         custom: &Result<String, Miss>,
     ) -> Result<Observed, Error> {
-        let Observed { hpa, scale, pods, pod_metrics, metrics, notes, .. } = &mut needed;
+        let Observed { hpa, scale, pods, pod_metrics, metrics, notes, surroundings, .. } =
+            &mut needed;
         let needs = Needs::of(hpa);
         let selector = scale.as_ref().ok().map(|scale| &scale.selector);
         let selector = selector.filter(|selector| selector.parsed().is_ok());
@@ -267,6 +269,10 @@ impl Fetch<'_> {
                     notes.extend(miss.advice.map(|note| *note));
                     answer
                 });
+            }
+            if let Ok(discovery) = discovery {
+                let served = |group| discovery.metrics(group);
+                surroundings.keep_served(&hpa.spec.metrics, metrics, served);
             }
             match resource {
                 Ok(list) => *pod_metrics = list,

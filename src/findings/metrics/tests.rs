@@ -161,6 +161,19 @@ fn a_metric_that_has_no_value() {
         items.push(build::external_values([value]));
         items
     };
+    // What other HPAs use, and what the API lists.
+    let valued = |name: &str| {
+        let value = json!({"metricName": name, "value": "10"});
+        let unknown = failing(&external, "external", unknown);
+        [unknown, vec![build::external_values([value])]].concat()
+    };
+    let listed = |group: &str, name: &str| {
+        let mut items = failing(&external, "external", unknown);
+        items.push(json!({"apiVersion": "v1", "kind": "APIResourceList",
+            "groupVersion": format!("{group}/v1beta1"), "resources": [{"name": name}]}));
+        items
+    };
+    let (own, other) = ("external.metrics.k8s.io", "custom.metrics.k8s.io");
     let empty =
         |selector: &str| MetricEmpty { metric: 0, selector: selector.to_owned(), pods: None };
     let selected = {
@@ -197,6 +210,25 @@ fn a_metric_that_has_no_value() {
         ),
         ("says an API that is served", unknown_code, available, not_found(UNSERVED, None)),
         ("has a near name", unknown_code, near, not_found(UNSERVED, Some("queues"))),
+        (
+            "has a near name with a value",
+            unknown_code,
+            valued("queues"),
+            not_found(unknown, Some("queues")),
+        ),
+        ("has no near name", unknown_code, valued("latency"), not_found(unknown, None)),
+        (
+            "has a near name in the API's list",
+            unknown_code,
+            listed(own, "queue1"),
+            not_found(unknown, Some("queue1")),
+        ),
+        (
+            "has a near name in another API's list",
+            unknown_code,
+            listed(other, "pods/queue1"),
+            not_found(unknown, None),
+        ),
         ("is of the backend", unknown_code, failing(&external, "external", backend), None),
         (
             "is of the backend",

@@ -1,3 +1,4 @@
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::super::{Code, Facts, Finding, Severity};
@@ -393,6 +394,27 @@ fn a_controller_that_decides_otherwise() {
             {"type": "AbleToScale", "status": "False", "reason": "FailedUpdateScale"},
             {"type": "ScalingActive", "status": "True", "reason": "ValidMetricFound"},
         ]}}),
+    );
+    // One pod is not ready and became so a minute after its start, ten minutes ago. It counts, unless that
+    // is within one of these periods: then it counts as 0 for scaling up, which keeps the replicas.
+    let state = build::state(&json!({"recommendations": [], "flags": {"tolerance": 0.1}}));
+    let mut items = with_pods([state, values(58, 4), build::scale(4)], 4, "58m");
+    let pod = items.iter_mut().rfind(|it| it["kind"] == "Pod").unwrap();
+    pod["status"]["startTime"] = json!("2026-11-21T05:50:00Z");
+    pod["status"]["conditions"] = json!([{"type": "Ready", "status": "False",
+        "lastTransitionTime": "2026-11-21T05:51:00Z"}]);
+    let Some(Facts::DiffersFromStatus(facts)) =
+        find(Code::DiffersFromStatus, &items).map(|it| it.facts)
+    else {
+        panic!("{items:?}")
+    };
+    let minutes = SignedDuration::from_mins;
+    assert_eq!(
+        facts.would_explain,
+        [
+            Setting::CpuInitializationPeriod(minutes(15)),
+            Setting::InitialReadinessDelay(minutes(2))
+        ]
     );
     // At 58 % of 50 %, a controller with the default tolerance goes to 5.
     for (hpa, cpu, flags, want) in [

@@ -155,7 +155,7 @@ impl Words<'_> {
             }
             return format!("{bound} max(2 {times} {current}, 4) = {} in one pass", rate.replicas);
         };
-        if select_policy == "Disabled" {
+        if rate.is_disabled() {
             return format!("scaling {} is disabled", if up { "up" } else { "down" });
         }
         let policies: Vec<String> = rate

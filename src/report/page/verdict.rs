@@ -438,7 +438,7 @@ impl Words<'_> {
         max: i32,
         current: i32,
     ) -> String {
-        let disabled = rate.is_some_and(|rate| rate.select_policy.as_deref() == Some("Disabled"));
+        let disabled = rate.is_some_and(RateLimit::is_disabled);
         let replicas = rate.map_or(current, |rate| rate.replicas);
         match reason {
             "TooFewReplicas" => format!("the minimum is {min}"),

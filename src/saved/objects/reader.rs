@@ -25,7 +25,8 @@ use crate::snapshot::load::Load;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::surroundings::{
-    ApiService, ScaledObject, UpdateStrategy, VerticalPodAutoscaler, Workload, WorkloadStatus,
+    ApiResourceList, ApiService, ScaledObject, UpdateStrategy, VerticalPodAutoscaler, Workload,
+    WorkloadStatus,
 };
 
 /// Why a text could not be read.
@@ -225,6 +226,9 @@ impl Objects {
             }
             ("apiregistration.k8s.io", "APIService") => {
                 self.api_services.push(ApiService::deserialize(fields)?);
+            }
+            ("", "APIResourceList") => {
+                self.served_metrics.extend(ApiResourceList::deserialize(fields)?.metrics());
             }
             ("", "Pod") => {
                 let mut pod = Pod::deserialize(fields)?;

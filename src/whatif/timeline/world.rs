@@ -321,9 +321,7 @@ impl World {
         let spec = &self.snapshot.hpa.spec;
         let bounded = |n: i32| n.min(spec.max_replicas).max(spec.min_replicas.unwrap_or(1));
         let disabled = decision.trace.iter().any(|step| match step {
-            Step::Limit { rate: Some(rate), .. } => {
-                rate.select_policy.as_deref() == Some("Disabled")
-            }
+            Step::Limit { rate: Some(rate), .. } => rate.is_disabled(),
             _ => false,
         });
         let is_held = decision.proposal.is_some_and(|n| bounded(n.max(0)) != replicas) && !disabled;

@@ -135,6 +135,25 @@ pub(crate) fn quantity(quantity: &Quantity) -> String {
     exact
 }
 
+/// A border between amounts, which is seldom round: millions in the largest decimal unit that they reach, with
+/// at most three decimals (`333.333M`).
+pub(crate) fn border(border: &Quantity) -> String {
+    const UNITS: [&str; 5] = ["M", "G", "T", "P", "E"];
+    const LONG: usize = 7;
+    let text = quantity(border);
+    let mut scaled = border.milli_value() as f64 / 1e9;
+    if border.format() == Format::BinarySI || scaled.abs() < 1.0 || text.len() <= LONG {
+        return text;
+    }
+    let mut units = UNITS.into_iter();
+    // A number that rounds to 1000 of a unit is 1 of the next.
+    while scaled.abs() >= 999.9995 && units.len() > 1 {
+        scaled /= 1000.0;
+        units.next();
+    }
+    format!("{}{}", without_zeros(&format!("{scaled:.3}")), units.next().unwrap_or_default())
+}
+
 /// How amounts of a resource are usually written.
 pub(crate) fn format_of(resource: &str) -> Format {
     if resource == "memory" { Format::BinarySI } else { Format::DecimalSI }
@@ -161,9 +180,27 @@ fn without_zeros(decimal: &str) -> &str {
 mod tests {
     use jiff::SignedDuration;
 
-    use super::{age, duration, long, number, part, percent, quantity};
+    use super::{age, border, duration, long, number, part, percent, quantity};
     use crate::apimachinery::go;
     use crate::apimachinery::quantity::{Format, Quantity};
+
+    #[test]
+    fn borders_in_millions_have_units() {
+        for (milli, format, text) in [
+            (333_333_333_333, Format::DecimalSI, "333.333M"),
+            (450_000_001_000, Format::DecimalSI, "450M"),
+            (1_234_567_000_000, Format::DecimalSI, "1.235G"),
+            (999_999_900_000_000, Format::DecimalSI, "1T"),
+            (-333_333_333_333, Format::DecimalSI, "-333.333M"),
+            // Short ones, smaller ones, and bytes stay as they are.
+            (500_000_000_000, Format::DecimalSI, "500M"),
+            (333_333_333, Format::DecimalSI, "333333.333"),
+            (9_090_909, Format::DecimalSI, "9090.909"),
+            (333_333_333_333, Format::BinarySI, "317.9Mi"),
+        ] {
+            assert_eq!(border(&Quantity::from_milli(milli, format)), text);
+        }
+    }
 
     #[test]
     fn durations_leave_out_zero_parts() {

@@ -12,6 +12,7 @@ use crate::outlook::{Outlook, Range};
 use crate::pass::Pass;
 use crate::snapshot::Unread;
 use crate::snapshot::note::Note;
+use crate::whatif::expect::lacking;
 
 /// A concern about writing.
 #[derive(Debug, Clone, PartialEq)]
@@ -274,7 +275,7 @@ impl GateInput<'_> {
 
     /// Returns the metrics that the controller may have read but that are unread here.
     fn lacking(&self) -> Option<String> {
-        self.pass.decision.outcome.lacking(&self.pass.input.snapshot.hpa.spec)
+        lacking(&self.pass.decision.outcome, &self.pass.input.snapshot.hpa.spec)
     }
 
     /// Returns the labels of the metrics that fail.

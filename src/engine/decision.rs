@@ -7,10 +7,10 @@ use serde::{Serialize, Serializer};
 
 use crate::apimachinery::quantity::Quantity;
 use crate::memory::Memory;
-use crate::snapshot::Unread;
 use crate::snapshot::controller::Tolerances;
-use crate::snapshot::hpa::{HpaSpec, HpaStatus, MetricTarget, MetricValueStatus, ScalingPolicy};
+use crate::snapshot::hpa::{HpaStatus, MetricTarget, MetricValueStatus, ScalingPolicy};
 use crate::snapshot::memory::Recommendation;
+use crate::snapshot::{Documents, Unread};
 
 /// The result of one pass.
 #[derive(Debug, Clone, PartialEq)]
@@ -156,35 +156,31 @@ pub struct UnreadMetric {
     pub why: Unread,
 }
 
+/// Metrics that are unknown here for one reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lacking {
+    /// What is missing; `None` if whoever asked may not read them.
+    pub missing: Option<Documents>,
+    /// The metrics, by index in the spec.
+    pub metrics: Vec<usize>,
+}
+
 impl Outcome {
-    /// Returns which metrics are unknown here and why, as a clause; `None` if all are known.
-    pub fn lacking(&self, spec: &HpaSpec) -> Option<String> {
-        let labels = |picks: &dyn Fn(&Unread) -> bool| {
-            let picked = self.unread.iter().filter(|unread| picks(&unread.why));
-            let labels = picked.map(|unread| spec.metrics[unread.index].label());
-            labels.collect::<Vec<_>>().join(", ")
-        };
-        let mut clauses: Vec<String> = Vec::new();
-        for UnreadMetric { why, .. } in &self.unread {
-            let clause = match why {
-                Unread::Refused { .. } => {
-                    let refused = |other: &Unread| matches!(other, Unread::Refused { .. });
-                    format!("you may not read {}", labels(&refused))
-                }
-                Unread::Missing { documents } => {
-                    format!(
-                        "the {} has no {} for {}",
-                        documents.container(),
-                        documents.kind(),
-                        labels(&|other| other == why)
-                    )
-                }
+    /// Returns the metrics that are unknown here, by reason: a refusal, whatever it says, or the documents that
+    /// are missing.
+    pub fn lacking(&self) -> Vec<Lacking> {
+        let mut all: Vec<Lacking> = Vec::new();
+        for UnreadMetric { index, why } in &self.unread {
+            let missing = match why {
+                Unread::Refused { .. } => None,
+                Unread::Missing { documents } => Some(*documents),
             };
-            if !clauses.contains(&clause) {
-                clauses.push(clause);
+            match all.iter_mut().find(|own| own.missing == missing) {
+                Some(own) => own.metrics.push(*index),
+                None => all.push(Lacking { missing, metrics: vec![*index] }),
             }
         }
-        (!clauses.is_empty()).then(|| clauses.join(", and "))
+        all
     }
 
     /// Returns the event about a change of the scale.

@@ -341,7 +341,8 @@ pub fn find(pass: &Pass) -> Vec<Finding> {
     found.extend(uncounted);
     let switched_off = path::switched_off(&case, &found);
     found.extend(switched_off);
-    found.extend(path::corrected(&case));
+    let corrected = path::corrected(&case, &found);
+    found.extend(corrected);
     let bounds = [path::at_max(&case, &found), path::at_min(&case, &found)];
     found.extend(bounds.into_iter().flatten());
     found.extend(path::rate_limited(&case));

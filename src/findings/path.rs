@@ -164,6 +164,8 @@ pub struct Corrected {
     pub current: i32,
     /// The bound.
     pub bound: i32,
+    /// Whether `other-writer` says who set these replicas.
+    pub has_writer: bool,
 }
 
 /// The target has no replicas, and the HPA does not scale it up again.
@@ -538,20 +540,25 @@ pub(super) fn at_min(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
 }
 
 /// `above-max` and `below-min`
-pub(super) fn corrected(case: &Case<'_>) -> Option<Finding> {
+pub(super) fn corrected(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     let (path, current, min, max) = case.decision().trace.iter().find_map(|step| match step {
         Step::ChoosePath { path, current, min, max } => Some((*path, *current, *min, *max)),
         _ => None,
     })?;
+    let names_writer = |it: &Finding| match &it.facts {
+        Facts::OtherWriter(it) => it.left.is_some() && it.writer.is_some(),
+        _ => false,
+    };
+    let has_writer = found.iter().any(names_writer);
     let finding = match path {
         Path::AboveMax => {
             let without = case.without(|snapshot| snapshot.hpa.spec.max_replicas = current);
-            let facts = AboveMax(Corrected { current, bound: max });
+            let facts = AboveMax(Corrected { current, bound: max, has_writer });
             Finding::explaining(Severity::Warning, facts).without(without)
         }
         Path::BelowMin => {
             let without = case.without(|snapshot| snapshot.hpa.spec.min_replicas = Some(current));
-            let facts = BelowMin(Corrected { current, bound: min });
+            let facts = BelowMin(Corrected { current, bound: min, has_writer });
             Finding::explaining(Severity::Warning, facts).without(without)
         }
         Path::Metrics | Path::Disabled => return None,

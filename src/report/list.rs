@@ -17,6 +17,7 @@ use crate::outlook::Range;
 use crate::saved::objects::OWN_API_VERSION;
 use crate::snapshot::right::MissingRight;
 use crate::snapshot::{Listed, ScaleError};
+use crate::whatif::expect::lacking;
 
 /// The passes of several HPAs, by namespace and name. Serializes as the published object.
 #[derive(Debug)]
@@ -240,7 +241,7 @@ impl Explanation<'_> {
         if let Err(ScaleError::Missing(_)) = self.pass.input.snapshot.scale {
             return (Some(Severity::Error), "the input has no target".to_owned());
         }
-        if let Some(lacking) = self.pass.decision.outcome.lacking(self.hpa.spec) {
+        if let Some(lacking) = lacking(&self.pass.decision.outcome, self.hpa.spec) {
             return (Some(Severity::Error), lacking);
         }
         if self.certainty == Certainty::Bounded {

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::numbers::{age, format_of};
+use crate::numbers::{age, border, format_of};
 pub(super) use crate::numbers::{duration, long, number, part, percent, quantity};
 use crate::snapshot::hpa::{MetricSpec, MetricValueStatus};
 use crate::whatif::overrides::Override;
@@ -41,7 +41,7 @@ pub(super) fn amount(milli: i64, format: Format) -> String {
 pub(super) fn in_unit(value: i64, unit: Unit, format: Format) -> String {
     match unit {
         Unit::Percent => format!("{value}%"),
-        Unit::MilliPerPod | Unit::Milli => amount(value, format),
+        Unit::MilliPerPod | Unit::Milli => border(&Quantity::from_milli(value, format)),
     }
 }
 

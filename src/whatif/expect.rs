@@ -14,7 +14,7 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 pub use exact::Lack;
-pub use facts::{Fact, Facts, RunFacts};
+pub use facts::{Fact, Facts, RunFacts, lacking};
 pub use syntax::{
     Expression, Field, MetricField, Node, Number, Operand, Operator, PassField, RunField, RunOf,
     SyntaxError, metric_fields, pass_fields, run_fields,

@@ -114,6 +114,30 @@ fn saving_a_state_changes_no_finding() {
     }
 }
 
+/// Of a finding that names who scaled the target, another need not ask.
+#[test]
+fn who_scaled_the_target_above_its_maximum_is_asked_only_if_unknown() {
+    let path = root().join("tests/cases/60.json");
+    let case = cases().remove(&path).expect("a case");
+    let mut items = case.state["items"].as_array().cloned().expect("a list");
+    let advice = |items: &[Value]| {
+        let text = build::list(items.iter().cloned());
+        let options = Options { name: case.hpa.clone(), ..Options::default() };
+        let input = saved::read(&text, &options, Timestamp::UNIX_EPOCH).expect("an input");
+        let found = found(&input);
+        let above =
+            found.as_array().and_then(|all| all.iter().find(|it| it["code"] == "above-max"));
+        above.expect("above-max")["advice"].as_str().map(str::to_owned)
+    };
+    let want = "Follow the advice of other-writer, or change maxReplicas.";
+    assert_eq!(advice(&items).as_deref(), Some(want));
+    for item in items.iter_mut().filter(|item| item["kind"] == "Deployment") {
+        item["metadata"]["managedFields"] = json!([]);
+    }
+    let want = "Find out what scaled it to 15, or change maxReplicas.";
+    assert_eq!(advice(&items).as_deref(), Some(want));
+}
+
 #[test]
 fn half_of_the_screens_fit_24_lines() {
     let passes = cases().into_values().filter_map(|case| case.pass().ok());
@@ -810,7 +834,16 @@ that an ordinary rule is at work. What explains the present decision comes first
 what costs more replicas.
 
 `--fail-on CODE` makes `explain`, its list, and `predict` exit with code 3 if there is such a finding; it also
-takes a severity, for all findings at least as severe. `--ignore CODE` leaves a finding out.
+takes a severity, for all findings at least as severe. `--ignore CODE` leaves a finding out. A code that does not
+exist is an error, which names a near one:
+
+```console
+$ kubectl-hpa explain nginx-deployment -f examples/nginx --fail-on held-by-windows
+? 2
+error: unknown finding \"held-by-windows\"
+hint: did you mean held-by-window?
+
+```
 
 This page is generated from the program's own texts.
 "

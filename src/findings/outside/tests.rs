@@ -411,10 +411,7 @@ fn a_controller_that_decides_otherwise() {
     let minutes = SignedDuration::from_mins;
     assert_eq!(
         facts.would_explain,
-        [
-            Setting::CpuInitializationPeriod(minutes(15)),
-            Setting::InitialReadinessDelay(minutes(2))
-        ]
+        [Setting::CpuInitializationPeriod(minutes(15)), Setting::InitialReadinessDelay(minutes(2))]
     );
     // At 58 % of 50 %, a controller with the default tolerance goes to 5.
     for (hpa, cpu, flags, want) in [

@@ -1,6 +1,6 @@
 //! Words findings about metrics that fail.
 
-use super::{About, Text, Words, names};
+use super::{About, Advice, Text, Words, names};
 use crate::apimachinery::names::shell_word;
 use crate::cluster::fetch::discovery::segment;
 use crate::findings::metrics::{
@@ -155,7 +155,7 @@ impl Words for MetricsApiUnavailable {
                 about.effect("it")
             ),
             evidence,
-            advice,
+            advice: advice.into(),
             commands: vec![command],
             objects: objects.map(|name| format!("apiservice/{name}")).into_iter().collect(),
         }
@@ -188,7 +188,7 @@ impl Words for MetricNotFound {
         Text {
             summary: format!("{} does not know {label}, {}", api(group), about.effect("it")),
             evidence,
-            advice,
+            advice: advice.into(),
             commands: command.into_iter().chain([list]).collect(),
             objects: about.own(),
         }
@@ -220,7 +220,7 @@ impl Words for MetricFailing {
         Text {
             summary,
             evidence: vec![format!("The API says: {}.", short(message))],
-            advice,
+            advice: advice.into(),
             commands: vec![command],
             objects: about.own(),
         }
@@ -269,7 +269,7 @@ impl Words for MetricEmpty {
         Text {
             summary: format!("there is no value for {label} from {api}, {}", about.effect("it")),
             evidence,
-            advice,
+            advice: advice.into(),
             commands,
             objects: about.own(),
         }
@@ -304,7 +304,7 @@ impl Words for BlockedByFailedMetric {
                 count(*replicas, "replica")
             ),
             evidence,
-            advice,
+            advice: advice.into(),
             commands: about.patch_metrics(&patch).into_iter().collect(),
             objects: about.own(),
         }
@@ -349,10 +349,10 @@ impl Words for UnknownContainer {
             evidence: vec![format!("The containers of the pods: {}.", list(known))],
             advice: match near {
                 Some(near) if about.hpa().scaled_object().is_some() => {
-                    format!("Use {}.", about.container_metric(*metric, near))
+                    format!("Use {}.", about.container_metric(*metric, near)).into()
                 }
-                Some(near) => format!("Use the container {near}."),
-                None => "Use the name of one of the containers.".to_owned(),
+                Some(near) => format!("Use the container {near}.").into(),
+                None => "Use the name of one of the containers.".into(),
             },
             commands: command.into_iter().collect(),
             objects: about.own(),
@@ -402,15 +402,17 @@ impl Words for ContainerMetricsMissing {
         let lacking = pods.iter().any(|it| !it.has_container);
         let (advice, command) = match template.as_deref() {
             _ if !lacking => (
-                format!("Find out why {container} does not run in {}.", names(&names_of)),
+                format!("Find out why {container} does not run in {}.", names(&names_of)).into(),
                 pods.first().map(logs),
             ),
             Some(own) if own.iter().any(|it| **it == *container) && about.is_paused() => (
-                format!("Resume the rollout: the template has the container {container}."),
+                format!("Resume the rollout: the template has the container {container}.").into(),
                 about.resume(),
             ),
             Some(own) if own.iter().any(|it| **it == *container) => (
-                format!("Wait for the rollout to end: the template has the container {container}."),
+                Advice::wait(format!(
+                    "for the rollout to end: the template has the container {container}"
+                )),
                 about.rollout_status(),
             ),
             Some(own) => {
@@ -421,9 +423,9 @@ impl Words for ContainerMetricsMissing {
                     _ => format!("Use a container of the template: {}.", names(&own)),
                 };
                 let replace = |only: &&str| about.replace(&path, only);
-                (used, own.first().filter(|_| own.len() == 1).and_then(replace))
+                (used.into(), own.first().filter(|_| own.len() == 1).and_then(replace))
             }
-            None => ("Use a container that all pods have.".to_owned(), about.list_pods("")),
+            None => ("Use a container that all pods have.".into(), about.list_pods("")),
         };
         Text {
             summary: format!(

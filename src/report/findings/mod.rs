@@ -11,7 +11,7 @@ mod requests;
 mod values;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
 use super::words::{count, future, list, sentence};
@@ -48,12 +48,70 @@ pub(super) struct Text {
     pub(super) summary: String,
     /// Sentences with numbers, names and times of this HPA.
     pub(super) evidence: Vec<String>,
-    /// One remedy, in the imperative.
-    pub(super) advice: String,
+    /// One remedy.
+    pub(super) advice: Advice,
     /// Lines to paste, each of which works for this HPA.
     pub(super) commands: Vec<String>,
     /// The objects concerned, as `kind/name`.
     pub(super) objects: Vec<String>,
+}
+
+/// A remedy, in the imperative: what to do, what to wait for, or either of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Advice {
+    /// What only time brings, as it follows `Wait`.
+    wait: Option<String>,
+    /// What to do: a sentence, or how one ends if waiting is the alternative.
+    act: String,
+}
+
+impl Advice {
+    /// Returns the advice to wait.
+    fn wait(until: impl Into<String>) -> Self {
+        Self { wait: Some(until.into()), act: String::new() }
+    }
+
+    /// Adds what else to do.
+    fn or(self, act: impl Into<String>) -> Self {
+        Self { act: act.into(), ..self }
+    }
+
+    /// Returns what of it holds for a past pass, which no one waits for.
+    fn of_past(self) -> Self {
+        match self.wait {
+            Some(_) if self.act.is_empty() => Self::default(),
+            Some(_) => format!("{}.", sentence(&self.act)).into(),
+            None => self,
+        }
+    }
+
+    /// Returns it as a sentence; empty if there is none.
+    pub(super) fn text(&self) -> String {
+        match (&self.wait, &*self.act) {
+            (None, act) => act.to_owned(),
+            (Some(until), "") => format!("Wait {until}."),
+            (Some(until), act) if until.is_empty() => format!("Wait, or {act}."),
+            (Some(until), act) => format!("Wait {until}, or {act}."),
+        }
+    }
+}
+
+impl From<String> for Advice {
+    fn from(act: String) -> Self {
+        Self { wait: None, act }
+    }
+}
+
+impl From<&str> for Advice {
+    fn from(act: &str) -> Self {
+        act.to_owned().into()
+    }
+}
+
+impl Serialize for Advice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text())
+    }
 }
 
 impl FindingView {
@@ -128,7 +186,7 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
         if pass.input.evidence.past.is_some() {
             // They would act on the HPA of today.
             text.commands.clear();
-            text.advice = of_past(&text.advice);
+            text.advice = text.advice.of_past();
         }
         let Finding { facts, severity, .. } = finding;
         let all = || pass.decision.metrics().map(|step| step.index);
@@ -144,15 +202,6 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
         FindingView { code: facts.code(), severity: *severity, metrics, named_by, text }
     };
     findings.iter().map(view).collect()
-}
-
-/// Returns what of an advice holds for a past pass, which no one waits for.
-fn of_past(advice: &str) -> String {
-    match (advice.starts_with("Wait"), advice.split_once(", or ")) {
-        (true, Some((_, other))) => sentence(other),
-        (true, None) => String::new(),
-        (false, _) => advice.to_owned(),
-    }
 }
 
 impl<'a> About<'a> {

@@ -76,7 +76,7 @@ impl Words for TargetNotFound {
             }
             None => format!("Correct {reference}, or create the target."),
         };
-        Text { summary, evidence, advice, commands, objects }
+        Text { summary, evidence, advice: advice.into(), commands, objects }
     }
 }
 
@@ -141,7 +141,7 @@ impl Words for PausedByKeda {
             )
         };
         let objects = [vec![format!("scaledobject/{}", self.object)], about.own()].concat();
-        Text { summary, evidence, advice, commands, objects }
+        Text { summary, evidence, advice: advice.into(), commands, objects }
     }
 }
 
@@ -153,7 +153,7 @@ impl Words for FieldIgnored {
         let does = match (self.stated, self.dropped) {
             (true, true) => format!("drops {paths}"),
             (true, false) => format!("ignores {paths}"),
-            (false, _) => format!("would drop {paths}, which would change this"),
+            (false, _) => format!("would drop {paths}, which would change the answer"),
         };
         let gate = self.gate;
         let summary = match self.settable {
@@ -186,7 +186,7 @@ impl Words for FieldIgnored {
             (false, Some(minor)) => format!("Upgrade to Kubernetes 1.{minor}, or remove {fields}."),
             (false, None) => format!("Remove {fields}."),
         };
-        Text { summary, evidence, advice, commands, objects: about.own() }
+        Text { summary, evidence, advice: advice.into(), commands, objects: about.own() }
     }
 }
 
@@ -310,7 +310,7 @@ impl Words for OtherWriter {
                 vec![fields],
             ),
         };
-        Text { summary, evidence, advice, commands, objects: vec![target] }
+        Text { summary, evidence, advice: advice.into(), commands, objects: vec![target] }
     }
 }
 
@@ -391,7 +391,7 @@ impl Words for ControllerSilent {
             Self::Off { pod } => vec![format!("pod/{pod}")],
             _ => vec![format!("lease/{LEASE_NAME}")],
         };
-        Text { summary, evidence: vec![evidence], advice, commands, objects }
+        Text { summary, evidence: vec![evidence], advice: advice.into(), commands, objects }
     }
 }
 
@@ -412,14 +412,13 @@ impl Words for DiffersFromStatus {
             Setting::Version(version) => format!("the rules of {version}"),
         };
         let settings: Vec<String> = would_explain.iter().map(word).collect();
-        let each = if settings.len() == 1 { "" } else { " Each of these would do." };
         let evidence = vec![
             format!(
                 "The status of {} has the same values, and the controller's history makes no \
                  difference.",
                 time(about.now(), *written)
             ),
-            format!("{last} would follow from {}.{each}", list(&settings)),
+            "What was not read of the controller's settings is assumed.".to_owned(),
         ];
         let flag = |setting: &Setting| match setting {
             Setting::Tolerance(tolerance) => format!("--tolerance {}", number(*tolerance)),
@@ -437,12 +436,12 @@ impl Words for DiffersFromStatus {
         let commands = would_explain.iter().map(|it| about.kubectl("hpa explain", &flag(it)));
         Text {
             summary: format!(
-                "the controller wanted {}, and this pass wants {now} from the same values: its \
-                 settings differ from the assumed ones",
-                count(*last, "replica")
+                "the controller wanted {}, and this pass {now} from the same values: {} would explain it",
+                count(*last, "replica"),
+                settings.join(" or ")
             ),
             evidence,
-            advice: "State the flags and the version of the controller.".to_owned(),
+            advice: "State the flags and the version of the controller.".into(),
             commands: commands.collect(),
             objects: about.own(),
         }

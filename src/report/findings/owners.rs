@@ -1,6 +1,6 @@
 //! Words findings about the selector of the target, and whose pods it matches.
 
-use super::{About, Text, Words, names, them};
+use super::{About, Advice, Text, Words, names, them};
 use crate::findings::owners::{
     ForeignPods, OldRevisionPods, OwnedPods, Owner, SelectorMatchesNothing, SelectorMissing,
     SharedPods,
@@ -43,7 +43,7 @@ impl Words for SelectorMissing {
                  at no metric without it."
                     .to_owned(),
             ],
-            advice: selector_advice(about),
+            advice: selector_advice(about).into(),
             commands: vec![about.show_selector()],
             objects: vec![about.target()],
         }
@@ -77,7 +77,7 @@ impl Words for SelectorMatchesNothing {
         Text {
             summary,
             evidence,
-            advice: selector_advice(about),
+            advice: selector_advice(about).into(),
             commands: vec![
                 about.show_selector(),
                 format!("kubectl get pods {} --show-labels", about.namespace()),
@@ -121,7 +121,7 @@ impl Words for SharedPods {
                 names(&others)
             ),
             evidence,
-            advice: advice.to_owned(),
+            advice: advice.into(),
             commands: about.list_pods("--show-labels").into_iter().collect(),
             objects: others.iter().map(|name| format!("hpa/{name}")).collect(),
         }
@@ -168,7 +168,7 @@ impl Words for ForeignPods {
         Text {
             summary: format!("{pods} {owners} {counted} for {target}{effect}"),
             evidence,
-            advice: "Give the target's pods a label of their own, and select by it.".to_owned(),
+            advice: "Give the target's pods a label of their own, and select by it.".into(),
             commands: about.list_pods("--show-labels").into_iter().collect(),
             objects: all.iter().map(|name| format!("pod/{name}")).collect(),
         }
@@ -207,9 +207,11 @@ impl Words for OldRevisionPods {
             false => about.list_pods("--show-labels"),
         };
         let advice = match is_deployment {
-            _ if about.is_paused() => "Resume the rollout, which is paused.",
-            true => "Wait for the rollout to end, or set a smaller maxSurge.",
-            false => "Wait for the rollout to end, or keep fewer pods of other revisions.",
+            _ if about.is_paused() => Advice::from("Resume the rollout, which is paused."),
+            true => Advice::wait("for the rollout to end").or("set a smaller maxSurge"),
+            false => {
+                Advice::wait("for the rollout to end").or("keep fewer pods of other revisions")
+            }
         };
         Text {
             summary: format!(
@@ -219,7 +221,7 @@ impl Words for OldRevisionPods {
                 about.cost()
             ),
             evidence,
-            advice: advice.to_owned(),
+            advice,
             commands: command.into_iter().collect(),
             objects: vec![target],
         }

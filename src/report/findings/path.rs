@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{About, Text, Words, follow};
+use super::{About, Advice, Text, Words, follow};
 use crate::engine::decision::{Direction, RateLimit};
 use crate::findings::Code;
 use crate::findings::path::{
@@ -70,14 +70,14 @@ impl Words for WithinTolerance {
         let narrower = self.narrower.filter(|_| self.has_field).map(|it| f64::from(it) / 100.0);
         let (advice, commands) = match narrower {
             Some(narrower) => (
-                format!(
-                    "Wait for a larger change, or set {} to {narrower}.",
+                Advice::wait("for a larger change").or(format!(
+                    "set {} to {narrower}",
                     about.field(&format!("behavior.{rules}.tolerance"))
-                ),
+                )),
                 vec![about.predict(&format!("--set behavior.{rules}.tolerance={narrower}"))],
             ),
-            None if self.has_field => ("Wait for a larger change.".to_owned(), Vec::new()),
-            None => ("Wait for a larger change, or change the target.".to_owned(), Vec::new()),
+            None if self.has_field => (Advice::wait("for a larger change"), Vec::new()),
+            None => (Advice::wait("for a larger change").or("change the target"), Vec::new()),
         };
         let assumed = match self.is_filled {
             true => ", with values assumed for pods that do not count,",
@@ -125,19 +125,20 @@ impl Words for Rounding {
             Some(Raised { target: to, proposal }) => {
                 let to = target(to);
                 (
-                    format!("To have {proposal} proposed at this load, raise its target to {to}."),
+                    format!("To have {proposal} proposed at this load, raise its target to {to}.")
+                        .into(),
                     Vec::from_iter(about.with_target(self.metric, &to)),
                 )
             }
-            None if also.is_empty() => ("Wait for less load.".to_owned(), vec![]),
+            None if also.is_empty() => (Advice::wait("for less load"), vec![]),
             None => {
                 let propose = if also.len() == 1 { "proposes" } else { "propose" };
                 (
-                    format!(
-                        "Wait for less load: {} {propose} {} as well.",
+                    Advice::wait(format!(
+                        "for less load: {} {propose} {} as well",
                         list(&also),
                         self.replicas
-                    ),
+                    )),
                     vec![],
                 )
             }
@@ -200,15 +201,15 @@ impl Words for HeldByWindow {
         ));
         evidence.extend(about.without().map(|without| format!("Without it: {without}.")));
         let advice = match (self.is_in_spec, self.against) {
-            (true, _) => format!("Wait, or shorten {field} ({}s).", self.window.as_secs()),
-            (false, _) => format!("Wait, or set {field} (default {}s).", self.window.as_secs()),
+            (true, _) => format!("shorten {field} ({}s)", self.window.as_secs()),
+            (false, _) => format!("set {field} (default {}s)", self.window.as_secs()),
         };
         let shorter = self.window.as_secs() / 5;
         let behavior = json!({ rules(self.against): { "stabilizationWindowSeconds": shorter } });
         Text {
             summary: format!("the metrics propose {}, but {what}", self.desired),
             evidence,
-            advice,
+            advice: Advice::wait("").or(advice),
             commands: vec![
                 about.predict(&format!(
                     "--set behavior.{}.stabilizationWindowSeconds={shorter} --for 10m",
@@ -260,7 +261,7 @@ impl Words for RateLimited {
         let (what, advice) = match &limit.select_policy {
             None => (
                 format!("without behavior, one pass goes from {current} to at most {result}"),
-                format!("Wait for the next passes, or set {field}."),
+                format!("set {field}"),
             ),
             Some(select) => {
                 let which = match (limit.policies.len(), &**select) {
@@ -269,10 +270,7 @@ impl Words for RateLimited {
                     _ => "the largest change of the policies allows".to_owned(),
                 };
                 let bound = if direction == Direction::Up { "at most" } else { "at least" };
-                (
-                    format!("{which} {bound} {result} now"),
-                    format!("Wait for the next passes, or change {field}."),
-                )
+                (format!("{which} {bound} {result} now"), format!("change {field}"))
             }
         };
         let max = format!("--set behavior.{}.selectPolicy=Max", rules(direction));
@@ -285,7 +283,7 @@ impl Words for RateLimited {
         Text {
             summary: format!("{}, but {what}", proposed(about, *desired)),
             evidence,
-            advice,
+            advice: Advice::wait("for the next passes").or(advice),
             commands,
             objects: about.own(),
         }
@@ -314,7 +312,7 @@ impl Words for DirectionDisabled {
             evidence: Vec::from_iter(
                 about.without().map(|without| format!("With the default, Max: {without}.")),
             ),
-            advice,
+            advice: advice.into(),
             commands,
             objects: about.own(),
         }
@@ -368,7 +366,7 @@ impl Words for AtMax {
         Text {
             summary: format!("{}, and maxReplicas is {max}", proposed(about, asked)),
             evidence: bounded(about, bound, "maxReplicas"),
-            advice,
+            advice: advice.into(),
             commands,
             objects: about.own(),
         }
@@ -405,7 +403,7 @@ impl Words for AtMin {
         Text {
             summary: format!("{}, and minReplicas is {min}", proposed(about, asked)),
             evidence: bounded(about, bound, "minReplicas"),
-            advice,
+            advice: advice.into(),
             commands,
             objects: about.own(),
         }
@@ -420,7 +418,7 @@ fn corrected(
     beyond: &str,
     flag: &str,
 ) -> Text {
-    let Corrected { current, bound } = corrected;
+    let Corrected { current, bound, has_writer } = corrected;
     let without = about.without();
     let without = without.map(|without| format!("With {field} {current}: {without}."));
     let mut patch = serde_json::Map::new();
@@ -434,7 +432,13 @@ fn corrected(
             }
         ),
         evidence: without.into_iter().collect(),
-        advice: format!("Find out what scaled it to {current}, or change {}.", about.field(field)),
+        advice: match has_writer {
+            true => format!("Follow the advice of other-writer, or change {}.", about.field(field)),
+            false => {
+                format!("Find out what scaled it to {current}, or change {}.", about.field(field))
+            }
+        }
+        .into(),
         commands: vec![
             about.predict(&format!("{flag} {current}")),
             about.patch_spec(&serde_json::Value::Object(patch)),
@@ -476,13 +480,13 @@ impl Words for SwitchedOff {
         }
         let owner = about.hpa().scaled_object();
         let (advice, commands) = match owner {
-            _ if self.is_paused => (follow(Code::PausedByKeda), Vec::new()),
+            _ if self.is_paused => (follow(Code::PausedByKeda).into(), Vec::new()),
             Some(owner) => (
-                "Wait for a trigger to become active; KEDA then scales the target up.".to_owned(),
+                Advice::wait("for a trigger to become active; KEDA then scales the target up"),
                 vec![about.scaled_object(owner)],
             ),
             None => (
-                "Scale the target to 1; the HPA takes over from there.".to_owned(),
+                "Scale the target to 1; the HPA takes over from there.".into(),
                 vec![format!(
                     "kubectl scale {} {} --replicas=1",
                     about.target(),

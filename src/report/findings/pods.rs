@@ -1,6 +1,6 @@
 //! Words findings about pods.
 
-use super::{About, Text, Words, names, them};
+use super::{About, Advice, Text, Words, names, them};
 use crate::apimachinery::names::shell_word;
 use crate::engine::decision::{Clause, Fill, MetricResult, Proposal};
 use crate::findings::Severity;
@@ -49,8 +49,7 @@ impl Words for FinishedPods {
         Text {
             summary: format!("{pods} {verb} the target's selector{effect}{}", about.cost()),
             evidence,
-            advice: "Delete the finished pods, or relabel them so that they do not match."
-                .to_owned(),
+            advice: "Delete the finished pods, or relabel them so that they do not match.".into(),
             commands: vec![format!("kubectl delete pod {}", about.pods(&all))],
             objects: objects(&all),
         }
@@ -94,25 +93,29 @@ impl Words for UncountedPods {
         let is_ordinary = about.finding.severity == Severity::Info;
         let advice = match first.map(|it| (it.row.clause, about.pod(it))) {
             Some((Clause::InitializingNotReady | Clause::InitializingOldSample, _)) => {
-                "Wait until the pods are ready and measured."
+                Advice::wait("until the pods are ready and measured")
             }
             Some((Clause::Pending, pod)) if pod.unschedulable.is_some() => {
-                "Add nodes, or lower the requests of the pods."
+                "Add nodes, or lower the requests of the pods.".into()
             }
-            Some((Clause::Pending, _)) if is_ordinary => "Wait until the pods run.",
-            Some((Clause::Pending, _)) => "Find out what keeps the pods from running.",
-            Some((Clause::NoMetric, _)) if is_ordinary => "Wait until the pods have metrics.",
+            Some((Clause::Pending, _)) if is_ordinary => Advice::wait("until the pods run"),
+            Some((Clause::Pending, _)) => "Find out what keeps the pods from running.".into(),
+            Some((Clause::NoMetric, _)) if is_ordinary => {
+                Advice::wait("until the pods have metrics")
+            }
             Some((Clause::NoMetric, pod)) if waiting(pod).is_some() => {
-                "Find out why the container does not run."
+                "Find out why the container does not run.".into()
             }
             Some((Clause::NoMetric, _)) => {
-                "Find out why the metrics API has no values of these pods."
+                "Find out why the metrics API has no values of these pods.".into()
             }
-            Some((Clause::NeverReady, _)) => "Find out why the pods do not become ready.",
+            Some((Clause::NeverReady, _)) => "Find out why the pods do not become ready.".into(),
             Some((Clause::Deleted | Clause::Failed | Clause::Succeeded, _)) => {
-                "Find out why the target has no other pods."
+                "Find out why the target has no other pods.".into()
             }
-            _ => "Find out why the pods are not ready; a readiness probe may fail under load.",
+            _ => {
+                "Find out why the pods are not ready; a readiness probe may fail under load.".into()
+            }
         };
         if let Some(code) = self.named_by {
             let them = if n == 1 { "the one" } else { "those" };
@@ -125,7 +128,7 @@ impl Words for UncountedPods {
                     .into_iter()
                     .chain(filled)
                     .collect(),
-                advice: advice.to_owned(),
+                advice,
                 commands: Vec::new(),
                 objects: objects(&all),
             };
@@ -139,7 +142,7 @@ impl Words for UncountedPods {
         Text {
             summary,
             evidence,
-            advice: advice.to_owned(),
+            advice,
             commands: first.map(|it| about.describe(&about.pod(it).name)).into_iter().collect(),
             objects: objects(&all),
         }
@@ -282,7 +285,7 @@ impl Words for NeverReady {
         Text {
             summary: format!("{pods} {verb} not become ready{since}{reason}{}", about.cost()),
             evidence,
-            advice: advice.to_owned(),
+            advice: advice.into(),
             commands,
             objects: objects(&all),
         }
@@ -309,8 +312,7 @@ impl Words for TerminatingPods {
         Text {
             summary: format!("{pods} still {counts} as ready for {label}{}", about.cost()),
             evidence,
-            advice: "Use an AverageValue target, or shorten terminationGracePeriodSeconds."
-                .to_owned(),
+            advice: "Use an AverageValue target, or shorten terminationGracePeriodSeconds.".into(),
             commands: about.list_pods("").into_iter().collect(),
             objects: objects(&self.pods),
         }
@@ -379,7 +381,7 @@ impl Words for StartingPods {
         Text {
             summary: format!("{summary}{effect}"),
             evidence,
-            advice: advice.to_owned(),
+            advice: advice.into(),
             commands,
             objects: objects(&self.pods),
         }
@@ -418,16 +420,16 @@ impl Words for ReplicasWithoutPods {
         }
         let (advice, commands) = match &self.waits_for {
             Some(pod) if self.failure.is_none() => {
-                (format!("Find out why {pod} is not ready."), vec![about.describe(pod)])
+                (format!("Find out why {pod} is not ready.").into(), vec![about.describe(pod)])
             }
             _ => (
                 match self.is_held_up {
                     true => {
                         "Find out what keeps the pods from being created: a quota, or admission."
+                            .into()
                     }
-                    false => "Wait until the pods are created.",
-                }
-                .to_owned(),
+                    false => Advice::wait("until the pods are created"),
+                },
                 vec![
                     format!("kubectl describe resourcequota {}", about.namespace()),
                     format!(
@@ -470,7 +472,7 @@ impl Words for UnschedulablePods {
         Text {
             summary: format!("{pods} {verb} no node{since}{}", about.cost()),
             evidence,
-            advice: "Add nodes, or lower the requests of the pods.".to_owned(),
+            advice: "Add nodes, or lower the requests of the pods.".into(),
             commands: self.pods.first().map(|name| about.describe(name)).into_iter().collect(),
             objects: objects(&self.pods),
         }

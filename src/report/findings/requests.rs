@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{About, Text, Words, names};
+use super::{About, Advice, Text, Words, names};
 use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::findings::requests::{
@@ -164,29 +164,28 @@ impl Words for MissingRequest {
         let annotated = |it: &Unrequested| annotation(&it.container, resource);
         let advice = match first.map(|it| (&it.source, annotated(it), instead)) {
             Some((Source::Injected, Some(annotation), _)) => {
-                format!("Annotate the pod template with {annotation}.")
+                format!("Annotate the pod template with {annotation}.").into()
             }
             Some((Source::Injected, None, Some(container))) => {
-                format!("Use {}.", about.container_metric(self.metric, container))
+                format!("Use {}.", about.container_metric(self.metric, container)).into()
             }
             Some((Source::Injected, None, None)) => {
-                format!("Let the injector set a {resource} request for {}.", names(&named))
+                format!("Let the injector set a {resource} request for {}.", names(&named)).into()
             }
             Some((Source::Earlier, ..)) if about.is_paused() => {
                 let target = about.hpa().reference();
                 format!("Resume {target}, so that its pods get the requests of its template.")
+                    .into()
             }
             Some((Source::Earlier, ..)) => {
-                "Wait for the rollout to end, or delete the pods of the earlier revision."
-                    .to_owned()
+                Advice::wait("for the rollout to end").or("delete the pods of the earlier revision")
             }
             Some((Source::Foreign { .. }, ..)) => {
-                "Give the pods of the target labels of their own, so that no others match."
-                    .to_owned()
+                "Give the target's pods a label of their own, and select by it.".into()
             }
             _ => {
                 let target = about.hpa().reference();
-                format!("Set a {resource} request for {} in {target}.", names(&named))
+                format!("Set a {resource} request for {} in {target}.", names(&named)).into()
             }
         };
         let mut commands: Vec<String> =
@@ -325,6 +324,7 @@ impl Words for DilutedByContainer {
                     true => format!("Use {used}."),
                     false => format!("Upgrade to Kubernetes 1.30, and use {used}."),
                 }
+                .into()
             },
             commands: match has_container_metrics {
                 true => vec![about.use_container(*metric, container)],
@@ -365,11 +365,12 @@ impl Words for ResizeInProgress {
         let (not, advice) = match is_infeasible {
             true => (
                 "cannot come into effect",
-                format!("Request less {resource}: the node cannot hold the pod with this request."),
+                format!("Request less {resource}: the node cannot hold the pod with this request.")
+                    .into(),
             ),
             false => (
                 "are not yet in effect",
-                "Wait until the resize is done, or use an AverageValue target.".to_owned(),
+                Advice::wait("until the resize is done").or("use an AverageValue target"),
             ),
         };
         Text {
@@ -433,14 +434,17 @@ impl Words for RequestsDifferFromTemplate {
             let target = about.hpa().reference();
             return Text {
                 summary: format!(
-                    "{label} is a share of the requests, and {target} is paused with earlier ones: {} \
-                     instead of {} in {}",
+                    "{target} is paused, so its pods keep earlier requests, of which {label} is a share: \
+                     {} instead of {} in {}",
                     request(first),
                     wanted(first),
                     first.container
                 ),
                 evidence,
-                advice: format!("Resume {target}, so that its pods get the requests of its template."),
+                advice: format!(
+                    "Resume {target}, so that its pods get the requests of its template."
+                )
+                .into(),
                 commands: about.resume().into_iter().collect(),
                 objects: vec![about.target()],
             };
@@ -478,7 +482,8 @@ impl Words for RequestsDifferFromTemplate {
                     format!("Use {}{other}.", about.average_value(*metric, &average))
                 }
                 None => format!("Use an AverageValue target{other}."),
-            },
+            }
+            .into(),
             commands: command.into_iter().collect(),
             objects,
         }
@@ -510,7 +515,7 @@ impl Words for MemoryBaseline {
             ),
             evidence: vec![format!("{ages} All use about the same.")],
             advice: "Raise the request or the target, or use a metric that follows the load."
-                .to_owned(),
+                .into(),
             commands: Vec::from_iter(
                 percent.and_then(|percent| about.with_target(*metric, &format!("{percent}%"))),
             ),
@@ -537,14 +542,17 @@ impl Words for UnreachableTarget {
         }
         Text {
             summary: format!(
-                "the limits allow {label} to reach {}, and it must exceed {border} to add replicas",
+                "the limits let {label} reach {}, but only more than {border} adds replicas",
                 value(Some(about.spec(*metric)), full)
             ),
             evidence,
             advice: match reachable {
-                Some(reachable) => format!("Lower the target to {reachable}% or less."),
+                Some(reachable) => {
+                    format!("Lower the target to {reachable}% or less, or raise the limits.")
+                }
                 None => "Lower the target, or raise the limits.".to_owned(),
-            },
+            }
+            .into(),
             commands: Vec::from_iter(
                 reachable
                     .filter(|_| *is_full)

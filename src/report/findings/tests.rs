@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{FindingView, Text, views};
+use super::{Advice, FindingView, Text, views};
 use crate::build;
 use crate::findings::testing::{pass, state, with};
 use crate::findings::{Code, find};
@@ -118,7 +118,7 @@ fn remedies_that_work() {
         ),
     ] {
         let text = said(code, &items);
-        assert_eq!((&*text.advice, text.commands), (advice, commands), "{code:?}");
+        assert_eq!((&*text.advice.text(), text.commands), (advice, commands), "{code:?}");
     }
 }
 
@@ -130,7 +130,7 @@ fn pods_that_several_hpas_share() {
         let text = said(Code::SharedPods, &items);
         assert!(text.evidence.iter().any(|it| it == all), "{:?}", text.evidence);
         assert_eq!(
-            text.advice,
+            text.advice.text(),
             "Keep one HPA for the target, and give it the metrics of the others."
         );
     }
@@ -168,7 +168,7 @@ fn a_resize_that_no_node_can_hold() {
             "status": {"containerStatuses": statuses, "conditions": [ready, condition]}});
         with(&state(&[cpu()], &["50m"]), "Pod", &patch)
     };
-    let advice = |reason| said(Code::ResizeInProgress, &resizing(reason)).advice;
+    let advice = |reason| said(Code::ResizeInProgress, &resizing(reason)).advice.text();
     assert!(advice("Infeasible").starts_with("Request less cpu"));
     assert!(advice("Deferred").starts_with("Wait"));
 }
@@ -328,6 +328,7 @@ fn an_hpa_that_keda_makes() {
         let Text { advice: told, commands, .. } = said(code, &items);
         let changes: Vec<&String> =
             commands.iter().filter(|it| !it.starts_with("kubectl hpa predict")).collect();
+        let told = told.text();
         if told != advice || changes != command.iter().collect::<Vec<_>>() {
             wrong.push(format!("{code:?}: {told}\n  {changes:?}"));
         }
@@ -335,17 +336,36 @@ fn an_hpa_that_keda_makes() {
         let pass = pass(&items);
         for FindingView { code, text, .. } in views(&pass, &find(&pass)) {
             const OF_THE_HPA: [&str; 4] = ["maxReplicas", "minReplicas", "averageValue", "ContainerResource"];
-            let strange = OF_THE_HPA.iter().any(|field| text.advice.contains(field))
-                || (text.advice.contains("behavior.") && !text.advice.contains(" of ScaledObject/"));
+            let advice = text.advice.text();
+            let strange = OF_THE_HPA.iter().any(|field| advice.contains(field))
+                || (advice.contains("behavior.") && !advice.contains(" of ScaledObject/"));
             let patches = text.commands.iter().filter_map(|it| it.split_once(" -p '"));
             let strange = strange || patches.clone().any(|(command, patch)| {
                 let patch: Value = serde_json::from_str(patch.trim_end_matches('\'')).unwrap();
                 !command.starts_with("kubectl patch scaledobject") || !is_of_scaled_object(&patch["spec"])
             });
             if strange {
-                wrong.push(format!("{code:?}: {} {:?}", text.advice, text.commands));
+                wrong.push(format!("{code:?}: {advice} {:?}", text.commands));
             }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// No one waits for a past pass. What only sounds like waiting is kept.
+#[test]
+fn advice_about_a_past_pass() {
+    let wait = || Advice::wait("for the rollout to end");
+    for (advice, text, past) in [
+        (wait(), "Wait for the rollout to end.", ""),
+        (wait().or("set it"), "Wait for the rollout to end, or set it.", "Set it."),
+        (Advice::wait("").or("set it"), "Wait, or set it.", "Set it."),
+        (
+            "Waiting pods go, or stay.".into(),
+            "Waiting pods go, or stay.",
+            "Waiting pods go, or stay.",
+        ),
+    ] {
+        assert_eq!((advice.text(), advice.of_past().text()), (text.to_owned(), past.to_owned()));
+    }
 }

@@ -52,7 +52,7 @@ impl Words for StaleSamples {
             ),
         };
         let commands = command.into_iter().collect();
-        Text { summary, evidence, advice, commands, objects: Vec::new() }
+        Text { summary, evidence, advice: advice.into(), commands, objects: Vec::new() }
     }
 }
 
@@ -96,7 +96,7 @@ impl Words for SuspectUnit {
                 quantity(current)
             ),
             evidence,
-            advice: format!("Set the target to {meant}, if that is what is meant."),
+            advice: format!("Set the target to {meant}, if that is what is meant.").into(),
             commands: Vec::from_iter(about.with_target(*metric, &meant.to_string())),
             objects: about.own(),
         }
@@ -144,7 +144,8 @@ impl Words for ValueMultiplies {
             advice: format!(
                 "Use {} if the metric does not fall with the replicas.",
                 about.average_value(*metric, &target.to_string())
-            ),
+            )
+            .into(),
             commands: vec![about.patch_spec(&serde_json::json!({ "metrics": metrics }))],
             objects: about.own(),
         }

@@ -22,7 +22,7 @@ fn remark(finding: &FindingView, full: bool) -> Remark {
     if full {
         sentences.extend(text.evidence.iter().cloned());
     }
-    sentences.extend(Some(text.advice.clone()).filter(|advice| !advice.is_empty()));
+    sentences.extend(Some(text.advice.text()).filter(|advice| !advice.is_empty()));
     Remark {
         severity: finding.severity,
         code: finding.code.as_str(),
@@ -132,13 +132,13 @@ mod tests {
             (codes(views.iter().collect()), codes(shown(&views, Severity::Info)))
         };
         let (all, shown) = codes(&stuck("web-3"));
-        assert_eq!(all, [Code::UncountedPods, Code::NeverReady]);
+        assert_eq!(all, [Code::NeverReady, Code::UncountedPods]);
         assert_eq!(shown, [Code::NeverReady]);
         // Another pod does not count either, which nothing else says.
         let mut items = stuck("web-3");
         items.retain(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != "web-2");
         let (all, shown) = codes(&items);
-        assert_eq!(all, [Code::UncountedPods, Code::NeverReady]);
+        assert_eq!(all, [Code::NeverReady, Code::UncountedPods]);
         assert_eq!(shown, all);
     }
 }

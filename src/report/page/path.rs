@@ -97,7 +97,8 @@ impl Words<'_> {
             briefly(&mut lines);
         }
         let shown = || shown(&self.explanation.findings, Severity::Info);
-        let is_told = !self.wide && shown().iter().any(|finding| OF_THE_PATH.contains(&finding.code));
+        let is_told =
+            !self.wide && shown().iter().any(|finding| OF_THE_PATH.contains(&finding.code));
         let detail = if is_told { Detail::Roomy } else { Detail::Always };
         Section::new("FROM PROPOSAL TO REPLICAS", detail, [Part::Steps(lines)]).unless_empty()
     }

@@ -12,6 +12,7 @@ use crate::report::{Certainty, RecordView};
 use crate::snapshot::clock::{ClockDoubt, Why};
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::{Documents, ScaleError, Unread};
+use crate::whatif::expect::lacking;
 
 /// What happens in a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -220,7 +221,7 @@ impl Words<'_> {
 
     /// Words which metrics are unknown here, and why.
     fn lacking(&self) -> Option<String> {
-        self.explanation.outcome.lacking(&self.explanation.pass.input.snapshot.hpa.spec)
+        lacking(&self.explanation.outcome, &self.explanation.pass.input.snapshot.hpa.spec)
     }
 
     /// Returns the headline if what decides is unknown here.

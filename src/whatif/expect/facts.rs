@@ -11,11 +11,14 @@ use serde::ser::SerializeMap;
 
 use super::syntax::{Field, MetricField, PassField, RunField, RunOf, find_metric};
 use crate::apimachinery::quantity::Quantity;
-use crate::engine::decision::{Block, Decision, Group, MetricResult, MetricStep, Path, Step};
+use crate::engine::decision::{
+    Block, Decision, Group, Lacking, MetricResult, MetricStep, Outcome, Path, Step,
+};
 use crate::memory::{Remembered, infer};
 use crate::numbers;
 use crate::outlook::{Outlook, Range};
 use crate::pass::{Doubts, Pass};
+use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::{MetricAnswer, ScaleError, Snapshot};
 use crate::whatif::timeline::{Stretch, Totals};
 
@@ -160,6 +163,22 @@ const OPEN_MEMORY: &str = "it depends on the controller's history";
 const NO_SCALE: &str = "the scale of the target cannot be read";
 const NO_TARGET: &str = "the input lacks the target";
 const UNDECIDED: &str = "the pass ends earlier";
+
+/// Words which metrics are unknown here and why, as a clause; `None` if all are known.
+pub fn lacking(outcome: &Outcome, spec: &HpaSpec) -> Option<String> {
+    let clause = |Lacking { missing, metrics }: &Lacking| {
+        let labels: Vec<String> = metrics.iter().map(|it| spec.metrics[*it].label()).collect();
+        let labels = labels.join(", ");
+        match missing {
+            None => format!("you may not read {labels}"),
+            Some(documents) => {
+                format!("the {} has no {} for {labels}", documents.container(), documents.kind())
+            }
+        }
+    };
+    let clauses: Vec<String> = outcome.lacking().iter().map(clause).collect();
+    (!clauses.is_empty()).then(|| clauses.join(", and "))
+}
 
 impl<'a> RunFacts<'a> {
     /// What a run comes to that begins with a pass.
@@ -439,7 +458,7 @@ impl<'a> Facts<'a> {
             Err(ScaleError::Missing(_)) => Some(NO_TARGET.to_owned()),
             _ => None,
         };
-        self.decision.outcome.lacking(&self.snapshot.hpa.spec).or_else(no_target)
+        lacking(&self.decision.outcome, &self.snapshot.hpa.spec).or_else(no_target)
     }
 
     /// Something of the replicas after the pass and before. In a blocked pass they stay, but that is

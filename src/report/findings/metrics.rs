@@ -368,7 +368,7 @@ impl Words for ContainerMetricsMissing {
             let effect = about.effect(&label);
             return Text {
                 summary: format!("no pod has run {container} yet, {effect}"),
-                advice: format!("{}.", sentence(&state)),
+                advice: format!("{}.", sentence(&state)).into(),
                 objects: about.own(),
                 ..Text::default()
             };

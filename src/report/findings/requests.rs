@@ -542,7 +542,7 @@ impl Words for UnreachableTarget {
         }
         Text {
             summary: format!(
-                "the limits let {label} reach {}, but only more than {border} adds replicas",
+                "the limits let {label} reach {}, but replicas are added only above {border}",
                 value(Some(about.spec(*metric)), full)
             ),
             evidence,

@@ -138,7 +138,7 @@ mod tests {
         let mut items = stuck("web-3");
         items.retain(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != "web-2");
         let (all, shown) = codes(&items);
-        assert_eq!(all, [Code::NeverReady, Code::UncountedPods]);
+        assert_eq!(all, [Code::UncountedPods, Code::NeverReady]);
         assert_eq!(shown, all);
     }
 }

@@ -117,7 +117,7 @@ impl Override {
         }
     }
 
-    /// The same of what only happens in the assumption.
+    /// The same of what only happens in the assumption, or replaces more than one value.
     pub(super) fn event(item: impl Into<String>, assumed: impl Into<String>) -> Self {
         Self { is_observable: false, ..Self::new(item, assumed, None) }
     }

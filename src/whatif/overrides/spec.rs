@@ -256,7 +256,7 @@ fn replace(
     }
     let differences = differences(&before, &snapshot.hpa.spec)?;
     let nothing = if differences.is_empty() { ", which changes nothing" } else { "" };
-    overrides.push(Override::new(MANIFEST, format!("from {origin}{nothing}"), None));
+    overrides.push(Override::event(MANIFEST, format!("from {origin}{nothing}")));
     Ok(differences)
 }
 

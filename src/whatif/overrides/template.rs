@@ -87,7 +87,7 @@ pub(super) fn apply(
     let is_own = |pod: &Pod| selector.matches(&pod.labels);
     let keeps_pods = is_own(&template);
     let before = overrides.len();
-    overrides.push(Override::new(TEMPLATE, format!("of {reference} from {origin}"), None));
+    overrides.push(Override::event(TEMPLATE, format!("of {reference} from {origin}")));
     let pods = || input.snapshot.pods.iter().map(|pod| &**pod).filter(|pod| is_own(pod));
     let mut kept: Vec<String> = Vec::new();
     let requests = match &running {

@@ -95,7 +95,7 @@
 //!  args           the command line
 //!  ------------------------------------------------------------------------
 //!  apimachinery   quantities, selectors, names, JSON and YAML as in Kubernetes
-//!  error, flags, numbers, secret, version
+//!  error, flags, numbers, order, secret, version
 //! ```
 //!
 //! Modules that are not on this page belong to the program, and are public only for its tests.
@@ -122,6 +122,7 @@ pub mod flags;
 pub mod keda;
 pub mod memory;
 mod numbers;
+mod order;
 pub mod outlook;
 pub mod pass;
 #[doc(hidden)]

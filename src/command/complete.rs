@@ -16,6 +16,7 @@ use crate::apiserver::convert::hpa_from_json;
 use crate::args::{ConnectionFlags, ControllerArgs, Named, Request, Typing};
 use crate::cluster::fetch::complete as fetch;
 use crate::cluster::{self, Environment, connect};
+use crate::order;
 use crate::render::style::clean;
 use crate::saved::file;
 use crate::saved::objects::Objects;
@@ -246,7 +247,7 @@ fn namespaces(typing: &Typing) -> Vec<Candidate> {
         Some(objects) => {
             let mut names: Vec<String> =
                 objects.hpas.into_iter().filter_map(|hpa| hpa.namespace).collect();
-            names.sort();
+            order::sort_by(&mut names, Ord::cmp);
             names.dedup();
             names
         }

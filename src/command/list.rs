@@ -18,6 +18,7 @@ use crate::cluster::Session;
 use crate::cluster::fetch::list::{Progress, fetch_all};
 use crate::cluster::observed;
 use crate::error::Error;
+use crate::order;
 use crate::pass::Pass;
 use crate::render::markdown::rows;
 use crate::render::{page, structured};
@@ -124,7 +125,7 @@ impl<'a> List<'a> {
             code = signals.next() => (Vec::new(), code),
         };
         let mut hpas = hpas.into_inner()?;
-        hpas.sort_by_key(|(place, _)| *place);
+        order::sort_by_key(&mut hpas, |(place, _)| *place);
         let interrupted = code.map(|code| (code, progress.hpas().unwrap_or_default()));
         Ok(Explained { hpas, namespace, refused, interrupted })
     }

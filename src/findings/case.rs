@@ -10,6 +10,7 @@ use crate::apiserver::default::AdmissionRules;
 use crate::engine;
 use crate::engine::decision::{Decision, Group, MetricStep, PodRow};
 use crate::engine::rules::Rules;
+use crate::order;
 use crate::outlook::Upcoming;
 use crate::pass::Pass;
 use crate::snapshot::hpa::CrossVersionObjectReference;
@@ -162,7 +163,7 @@ impl<'p> Case<'p> {
         let metrics = &self.snapshot().pod_metrics;
         let by_name = self.measured.get_or_init(|| {
             let mut places: Vec<usize> = (0..metrics.len()).collect();
-            places.sort_by_key(|place| &*metrics[*place].name);
+            order::sort_by_key(&mut places, |place| &*metrics[*place].name);
             places
         });
         let beyond = by_name.partition_point(|place| metrics[*place].name <= pod.name);

@@ -23,6 +23,7 @@ pub use case::Next;
 
 use crate::apimachinery::names::nearest;
 use crate::error::Error;
+use crate::order;
 use crate::pass::Pass;
 
 /// Something that is wrong, or worth knowing.
@@ -360,6 +361,6 @@ pub fn find(pass: &Pass) -> Vec<Finding> {
         let proposals = finding.without.and_then(|it| Some((it.proposal?, answer.proposal?)));
         proposals.map_or(0, |(without, with)| without.abs_diff(with))
     };
-    found.sort_by_key(|it| (!it.explains, it.severity, std::cmp::Reverse(cost(it))));
+    order::sort_by_key(&mut found, |it| (!it.explains, it.severity, std::cmp::Reverse(cost(it))));
     found
 }

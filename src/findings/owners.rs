@@ -8,6 +8,7 @@ use super::{Case, Finding, Severity};
 use crate::apimachinery::annotations::REVISION;
 use crate::apimachinery::selector::Selector;
 use crate::engine::decision::{Block, Group, MetricResult, Path};
+use crate::order;
 use crate::snapshot::pod::Pod;
 
 /// The scale of the target has no selector, or a malformed one.
@@ -296,7 +297,7 @@ pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
     let main = current.or_else(|| main_revision(&of, replicas))?;
     let mut others: Vec<&Pod> =
         of.iter().filter(|(hash, _)| **hash != main).flat_map(|(_, pods)| pods.clone()).collect();
-    others.sort_by_key(|pod| (pod.created, &pod.name));
+    order::sort_by_key(&mut others, |pod| (pod.created, &pod.name));
     let beyond: HashSet<Box<str>> =
         others.iter().take(excess).map(|pod| pod.name.clone()).collect();
     let without = case.without_pods(|pod| beyond.contains(&pod.name));
@@ -309,7 +310,7 @@ pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
             is_current: current == Some(hash),
         })
         .collect();
-    revisions.sort_by_key(|it| (!it.is_current, std::cmp::Reverse(it.pods)));
+    order::sort_by_key(&mut revisions, |it| (!it.is_current, std::cmp::Reverse(it.pods)));
     let facts = OldRevisionPods { revisions, replicas: scale.spec_replicas, beyond };
     Some(case.weigh(facts, without, Severity::Info))
 }

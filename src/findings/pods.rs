@@ -8,6 +8,7 @@ use super::case::revision;
 use super::{Case, Code, Facts, Finding, Severity};
 use crate::apimachinery::metadata::Condition;
 use crate::engine::decision::{Group, MetricResult, MetricStep, PodRow};
+use crate::order;
 use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase, Pod};
 
 /// How long a pod may take to start if it has neither restarted nor is waiting for anything unusual.
@@ -246,7 +247,7 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
             || case.is_foreign(pod)
     };
     // Pods without another explanation come first.
-    pods.sort_by_key(is_explained);
+    order::sort_by_key(&mut pods, is_explained);
     let is_ordinary = pods.first().is_some_and(is_explained);
     let of = case.pods().filter(|pod| is_alive(pod)).count().max(pods.len());
     let is_same = |it: &&Finding| {

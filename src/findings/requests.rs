@@ -14,6 +14,7 @@ use crate::apimachinery::quantity::Amount;
 use crate::engine::decision::{Block, Decision, Group, MetricResult, MetricStep, PodRow};
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
+use crate::order;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{MetricTarget, MetricValueStatus};
 use crate::snapshot::metric::ContainerUsage;
@@ -320,7 +321,7 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
         }
     }
     // What has to be changed comes first.
-    all.sort_by_key(|it| it.source == Source::Earlier);
+    order::sort_by_key(&mut all, |it| it.source == Source::Earlier);
     all
 }
 
@@ -489,7 +490,7 @@ fn shares(case: &Case<'_>, step: &MetricStep) -> Option<Vec<Share>> {
     // What only some of the pods have is not comparable, and ContainerResource would fail for it.
     let everywhere = shares.into_iter().filter(|(_, with)| *with == pods).map(|(share, _)| share);
     let mut shares: Vec<Share> = everywhere.filter(|share| share.request > 0).collect();
-    shares.sort_by_key(|share| std::cmp::Reverse(share.usage));
+    order::sort_by_key(&mut shares, |share| std::cmp::Reverse(share.usage));
     Some(shares)
 }
 

@@ -25,6 +25,7 @@ use crate::apimachinery::json::{DecodeError, decode};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::apimachinery::selector::LabelSelector;
 use crate::apiserver::convert::UnknownField;
+use crate::order;
 use crate::snapshot::hpa::{
     Behavior, CrossVersionObjectReference, ExternalMetricSource, HpaSpec, MetricIdentifier,
     MetricSource, MetricSpec, MetricTarget, ScalingRules,
@@ -254,7 +255,7 @@ fn metrics(
         kept.push(composite(modifiers, owner)?);
         return Ok((kept, Vec::new()));
     }
-    all.sort_by(|one, other| one.type_().cmp(other.type_()));
+    order::sort_by(&mut all, |one, other| one.type_().cmp(other.type_()));
     let (mut known, mut open) = (Vec::new(), Vec::new());
     for (at, made) in all.into_iter().enumerate() {
         match made {

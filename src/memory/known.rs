@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::rhythm::Rhythm;
 use super::spans::{SECOND, SLACK, minus, windows};
 use super::{sighting, states};
+use crate::order;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{Event, Evidence, Lease, Rescales, SeenPass};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
@@ -389,7 +390,7 @@ fn rescales(events: &[&Event]) -> Vec<Rescale> {
         }
         rescales.extend(last.map(|time| rescale(time, separate.is_some() || event.count > 2)));
     }
-    rescales.sort_by_key(|rescale| rescale.time);
+    order::sort_by_key(&mut rescales, |rescale| rescale.time);
     // What a gap hides lies anywhere since the first of the repeats.
     if let Some(last_gap) = rescales.iter().rposition(|rescale| rescale.gap) {
         for rescale in &mut rescales[..last_gap] {

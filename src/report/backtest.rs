@@ -19,6 +19,7 @@ use super::words::{count, duration, in_words, list, long, part, percent};
 use crate::apimachinery::json::SecondsTime;
 use crate::backtest::{Backtest, Candidate, Check, Parting, Run};
 use crate::engine::decision::Block;
+use crate::order;
 use crate::pass::Pass;
 use crate::whatif::overrides::{MANIFEST, Override, Reported, TEMPLATE};
 use crate::whatif::timeline::{Change, LoadFacts, Mark, Timeline, Totals};
@@ -216,7 +217,7 @@ impl<'a> Compared<'a> {
                 let totals = several.iter().map(|(_, candidate)| &candidate.run.timeline.totals);
                 let mut all: Vec<&Totals> = totals.collect();
                 let mut ends = |of: &dyn Fn(&Totals) -> f64, text: &dyn Fn(&Totals) -> String| {
-                    all.sort_by(|one, other| of(one).total_cmp(&of(other)));
+                    order::sort_by(&mut all, |one, other| of(one).total_cmp(&of(other)));
                     let text =
                         [&all[..1], &all[all.len() - 1..], &[replay]].map(|own| text(own[0]));
                     let [least, most, before] = text;
@@ -674,7 +675,7 @@ impl<'a> Compared<'a> {
             .filter(|(count, _)| *count <= highest)
             .map(|(count, name)| (count, name.to_owned()))
             .collect();
-        bounds.sort();
+        order::sort_by(&mut bounds, Ord::cmp);
         bounds.dedup();
         let timeline = &self.backtest.replay.timeline;
         let marks = self.backtest.load.iter().flat_map(|load| &load.marks);

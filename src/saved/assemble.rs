@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
+use crate::order;
 use crate::snapshot::basis::{Basis, ClockSource};
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::settings::{Settings, controller_settings};
@@ -449,7 +450,7 @@ fn none(objects: &Objects, options: &Options) -> Error {
         None => hpa.key(),
     });
     let mut there: Vec<String> = there.collect();
-    there.sort();
+    order::sort_by(&mut there, Ord::cmp);
     Error::usage(error).hint(match there.is_empty() {
         true => EMPTY.to_owned(),
         false => format!("it has {}", listed(&there)),

@@ -19,6 +19,7 @@ use super::objects::reader::{Fault, ObjectReader, SourceText};
 use super::place::{FieldPath, line_and_column};
 use crate::apimachinery::json;
 use crate::error::{Error, listed};
+use crate::order;
 use crate::snapshot::note::Note;
 
 /// Reads everything that `-f` names. `-` is standard input; in a directory, the files that end in
@@ -152,7 +153,7 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
             files.push(file);
         }
     }
-    directories.sort();
+    order::sort_by(&mut directories, Ord::cmp);
     if files.is_empty() {
         let error = Error::usage(format!("no .json, .yaml or .yml file in the directory {name}"));
         let inside: Vec<String> = directories.iter().map(|it| it.display().to_string()).collect();
@@ -162,7 +163,7 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
         });
     }
     notes.extend(directories.into_iter().map(|path| Note::DirectorySkipped { path }));
-    files.sort();
+    order::sort_by(&mut files, Ord::cmp);
     Ok(files)
 }
 

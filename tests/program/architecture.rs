@@ -31,7 +31,8 @@ const LAYERS: [&str; 18] = [
 ];
 
 /// Modules that the layers share, and which therefore use none of them.
-const SHARED: [&str; 6] = ["apimachinery", "error", "flags", "numbers", "secret", "version"];
+const SHARED: [&str; 7] =
+    ["apimachinery", "error", "flags", "numbers", "order", "secret", "version"];
 
 /// Files, the network, other programs, other threads and the process itself.
 const IO: [&str; 11] = [

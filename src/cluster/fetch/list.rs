@@ -29,6 +29,7 @@ use crate::args::Named;
 use crate::cluster::fetch::discovery::{Discovery, segment};
 use crate::cluster::observed::{Now, Observed};
 use crate::error::Error;
+use crate::order;
 use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::{Event, Evidence};
 use crate::snapshot::hpa::Hpa;
@@ -236,7 +237,7 @@ impl Fetch<'_> {
         let namespaces: Vec<_> = namespaces.collect();
         let refused = stream::iter(namespaces).buffer_unordered(AT_ONCE);
         let mut refused: Vec<(usize, Vec<MissingRight>)> = refused.collect().await;
-        refused.sort_by_key(|(first, _)| *first);
+        order::sort_by_key(&mut refused, |(first, _)| *first);
         let missing = selection.missing(|named| items.iter().any(|item| item.is(named)));
         for (place, named) in (place..).zip(missing) {
             let why = match named {
@@ -288,7 +289,7 @@ impl Fetch<'_> {
         let wanted = items.iter().filter(|item| item.wanted);
         let namespaces: HashSet<String> = wanted.map(|item| item.namespace.clone()).collect();
         items.retain(|item| namespaces.contains(&item.namespace));
-        items.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+        order::sort_by(&mut items, |a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
         Ok((items, date))
     }
 

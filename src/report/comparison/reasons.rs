@@ -10,6 +10,7 @@ use super::{Code, Item, Measured, Moment, Reason, Row, condition, list_of};
 use crate::engine::decision::{Decision, MetricStep, Step};
 use crate::findings::last_pass::LastPass;
 use crate::memory::Remembered;
+use crate::order;
 use crate::outlook::{AtBound, Outlook, Range};
 use crate::report::words::{count, distance, list};
 use crate::snapshot::MetricAnswer;
@@ -109,7 +110,7 @@ impl<'a> ReasonFinder<'a> {
             self.stale();
             self.unexplained();
         }
-        self.reasons.sort_by_key(|reason| reason.code);
+        order::sort_by_key(&mut self.reasons, |reason| reason.code);
         (self.rows, self.reasons)
     }
 

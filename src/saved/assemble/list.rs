@@ -10,6 +10,7 @@ use super::{Found, Place, empty, once, settings, without_pods};
 use crate::apimachinery::selector::{Selector, Selectors};
 use crate::args::Named;
 use crate::error::Error;
+use crate::order;
 use crate::saved::objects::{Objects, UndecodedHpa};
 use crate::snapshot::Listed;
 use crate::snapshot::input::{Input, Options};
@@ -53,7 +54,7 @@ pub fn assemble_all(
         .filter(wanted)
         .map(|object| (object.namespace.as_deref().unwrap_or(default_namespace), object))
         .collect();
-    found.sort_by_key(|(namespace, object)| (*namespace, &*object.name));
+    order::sort_by(&mut found, |(a, one), (b, other)| (a, &one.name).cmp(&(b, &other.name)));
     let keys: Vec<String> =
         found.iter().map(|(namespace, object)| format!("{namespace}/{}", object.name)).collect();
     once("HorizontalPodAutoscaler", keys.iter().map(String::as_str))?;

@@ -9,6 +9,7 @@ use super::{Override, Reported, look};
 use crate::apimachinery::selector::Selector;
 use crate::engine::decision::{Decision, Group};
 use crate::error::Error;
+use crate::order;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
@@ -223,7 +224,7 @@ pub(super) fn of_target(snapshot: &Snapshot) -> Result<Vec<&Shared<Pod>>, Error>
         .map_err(|e| Error::usage(format!("the pods of the target are unknown: {e}")))?;
     let mut pods: Vec<&Shared<Pod>> =
         snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels)).collect();
-    pods.sort_by(|a, b| a.name.cmp(&b.name));
+    order::sort_by(&mut pods, |a, b| a.name.cmp(&b.name));
     Ok(pods)
 }
 
@@ -353,7 +354,7 @@ fn scale_to(
     let wanted = usize::try_from(count).unwrap_or(0);
     if pods.len() > wanted {
         // The last of the list go: first by name, and what does not count behind all that does.
-        pods.sort_by_key(|pod| uncounted.contains(&pod.name));
+        order::sort_by_key(&mut pods, |pod| uncounted.contains(&pod.name));
         let gone: HashSet<Box<str>> = pods.drain(wanted..).map(|pod| pod.name.clone()).collect();
         snapshot.pods.retain(|pod| !gone.contains(&pod.name));
         forget(snapshot, |pod| gone.contains(pod));

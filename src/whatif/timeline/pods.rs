@@ -12,6 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::{JoinTimes, Lack, Stays, after};
 use crate::apimachinery::selector::Selector;
 use crate::error::Error;
+use crate::order;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
 use crate::snapshot::shared::Shared;
@@ -249,7 +250,9 @@ impl Workload {
         let mut active = active(snapshot);
         if active.len() > wanted {
             let pods = &snapshot.pods;
-            active.sort_by(|a, b| self.first_to_go(&pods[*a]).cmp(&self.first_to_go(&pods[*b])));
+            order::sort_by(&mut active, |a, b| {
+                self.first_to_go(&pods[*a]).cmp(&self.first_to_go(&pods[*b]))
+            });
             active.truncate(active.len() - wanted);
             self.remove(snapshot, &active.into_iter().collect());
         } else if let (Some(model), true) = (&self.model, active.len() < wanted) {

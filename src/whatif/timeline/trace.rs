@@ -10,6 +10,7 @@ use super::{LastValue, OtherRun, TraceEnd};
 use crate::apimachinery::json::SecondsTime;
 use crate::error::Error;
 use crate::numbers::{NoDuration, parse_duration};
+use crate::order;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec};
 use crate::snapshot::load::Load;
@@ -409,7 +410,7 @@ impl Trace {
                 })
             })
             .collect();
-        stated.sort_by_key(|stated| stated.after);
+        order::sort_by_key(&mut stated, |stated| stated.after);
         stated
     }
 

@@ -10,6 +10,7 @@ use super::super::{Rolled, after};
 use super::{Workload, active, is_active, newest, ordinal};
 use crate::error::Error;
 use crate::numbers;
+use crate::order;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::metric::{ContainerUsage, Usage};
@@ -449,7 +450,7 @@ impl Workload {
             let pod = &snapshot.pods[place];
             (is_ready(pod), !self.lives[place].is_outdated, self.first_to_go(pod))
         };
-        of.sort_by(|a, b| key(*a).cmp(&key(*b)));
+        order::sort_by(&mut of, |a, b| key(*a).cmp(&key(*b)));
         of.truncate(count);
         of.into_iter().collect()
     }

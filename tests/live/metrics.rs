@@ -79,7 +79,7 @@ fn a_metric_that_is_not_served_has_a_near_one() {
         let found = &answer["findings"][0];
         assert_eq!(found["code"], "metric-not-found", "{answer}");
         assert_eq!(found["evidence"].as_array().map(Vec::len), Some(evidence), "{found}");
-        assert_eq!((server.rounds(), server.requests().len()), (3, 13), "{served}");
+        assert_eq!(server.requests().len(), 13, "{served}");
     }
 }
 

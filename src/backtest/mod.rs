@@ -19,7 +19,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::note::Note;
 use crate::snapshot::surroundings::{Replacement, UpdateStrategy, Workload};
-use crate::whatif::overrides::{Assumptions, Override};
+use crate::whatif::overrides::{Assumptions, Override, drop_known};
 use crate::whatif::timeline::{
     Course, LoadFacts, OtherRun, Player, Record, Rollout, Strategy, Timeline, TimelineOptions,
     Totals, begin_with_load,
@@ -197,6 +197,8 @@ impl Plan {
             }
             _ => e,
         })?;
+        let Input { snapshot, notes, .. } = &mut input;
+        drop_known(snapshot, |container| player.has_load_of(container), notes);
         let first = decide(&input);
         overrides.iter_mut().for_each(|own| own.came_to(&first));
         Ok(Prepared { input, overrides, first, player })

@@ -189,11 +189,17 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             "{workload} has the template of {of} (spec.workloadRef), which is not looked at: its pods stay \
              as they are"
         ),
-        Note::KeptBesideTemplate { containers } => format!(
-            "the running template is unknown, so what the pods have in addition is kept as if it \
-             were injected: {}",
-            listed(containers)
-        ),
+        Note::KeptBesideTemplate { containers, requests } => {
+            let requests = requests.iter().map(|(container, resource)| {
+                format!("the {resource} request of {container}")
+            });
+            let kept: Vec<String> = containers.iter().cloned().chain(requests).collect();
+            format!(
+                "the running template is unknown, so what the pods have in addition is kept as if \
+                 it were injected: {}",
+                listed(&kept)
+            )
+        }
         Note::UsageUnknown { containers } => format!(
             "no pod has run {} yet: the usage is unknown and left out, so that only the requests count; \
              --cpu {}=VALUE or --memory states it",

@@ -255,10 +255,12 @@ pub enum Note {
         /// The other object, alike.
         of: String,
     },
-    /// Pods have containers that a manifest's template lacks, and the running template is unknown.
+    /// Pods have containers or requests that a manifest's template lacks, and the running template is unknown.
     KeptBesideTemplate {
-        /// The containers.
+        /// The containers, each with its kind.
         containers: Vec<String>,
+        /// Requests of containers that the template has, too: container and resource.
+        requests: Vec<(String, String)>,
     },
     /// The template of a manifest has containers that no pod has yet.
     UsageUnknown {

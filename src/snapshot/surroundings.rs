@@ -213,7 +213,7 @@ impl Replacement {
     /// what is running: what the first one does not state is as in the next.
     pub fn of<'w>(
         target: &CrossVersionObjectReference,
-        known: impl Iterator<Item = &'w Workload> + Clone,
+        mut known: impl Iterator<Item = &'w Workload> + Clone,
     ) -> Self {
         if target.has_no_rollouts() {
             return Self::ByKind;
@@ -221,7 +221,7 @@ impl Replacement {
         if known.clone().find_map(|own| own.paused) == Some(true) {
             return Self::Paused;
         }
-        let Some(stated) = known.clone().find_map(|own| own.strategy.as_ref()) else {
+        let Some(stated) = known.find_map(|own| own.strategy.as_ref()) else {
             return Self::Rolling;
         };
         let partition = stated.rolling_update.as_ref().and_then(|own| own.partition);

@@ -610,6 +610,15 @@ fn a_trace_may_be_about_a_container_that_only_the_candidate_has() {
         let runs = run("time,proxy=cpu\n1m,800m\n20m,\n", at);
         assert_eq!(totals(&runs)["highest"]["replicas"], 10, "{at:?}: {runs}");
     }
+    // What the trace says is not missing.
+    std::fs::write(&load, "time,proxy=cpu\n0s,800m\n20m,\n").expect("a file");
+    for (trace, is_unknown) in [(&["--trace", &*load][..], false), (&[], true)] {
+        for at in [&[][..], &["--at=2m"]] {
+            let flags = [&["--hpa=sidecar.yaml", "--for=20m"], trace, at].concat();
+            let (_, stdout, _) = predict("web", &flags, "");
+            assert_eq!(stdout.contains("no pod has run proxy yet"), is_unknown, "{stdout}");
+        }
+    }
     // While its usage is missing, pods that have it count as missing; those of the replay do not have it.
     let runs = run("time,proxy=cpu\n0s,200m\n5m,missing\n10m,200m\n", &[]);
     assert_eq!(totals(&runs)["unanswered"], 300.0, "{runs}");
@@ -619,6 +628,41 @@ fn a_trace_may_be_about_a_container_that_only_the_candidate_has() {
     let (code, _, stderr) = predict("web", &flags, "");
     assert_eq!(code, Some(2), "{stderr}");
     assert!(stderr.contains("no pod of the target has a container prxy"), "{stderr}");
+}
+
+/// A template may leave out a request because something else sets it, or because it is forgotten. Which one is
+/// known only beside the running template.
+#[test]
+fn a_request_that_a_template_lacks_is_kept_or_goes_and_that_is_said() {
+    let state = std::fs::read_to_string(format!("{CHARTS}/state.yaml")).expect("a file");
+    let template = "  template:\n    metadata: {labels: {app: web, version: \"1.4\"}}\n    spec: \
+                    {containers: [{name: app, resources: {requests: {cpu: 100m, memory: 128Mi}}}]}\n";
+    assert!(state.contains(template));
+    let note = "the running template is unknown, so what the pods have in addition is kept as if it \
+                were injected: the cpu request of app";
+    let directory = tempfile::tempdir().expect("a directory");
+    let [file, manifest] = ["state.yaml", "web.yaml"].map(|name| directory.path().join(name));
+    let lacks = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: \
+                 {matchLabels: {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec: \
+                 {containers: [{name: app, image: app, resources: {requests: {memory: 128Mi}}}]}\n";
+    std::fs::write(&manifest, lacks).expect("a file");
+    for (state, is_kept) in [(state.clone(), false), (state.replace(template, ""), true)] {
+        std::fs::write(&file, state).expect("a file");
+        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+            .args(["predict", "web", "-n", "shop", "-o", "json", "-f"])
+            .arg(&file)
+            .arg("--hpa")
+            .arg(&manifest)
+            .output()
+            .expect("it runs");
+        let found: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let notes = found["notes"].as_array().expect("a list");
+        let is_noted = notes.iter().any(|it| it.as_str().is_some_and(|it| it.ends_with(note)));
+        assert_eq!(is_noted, is_kept, "{found}");
+        let codes: Vec<&Value> =
+            found["findings"].as_array().into_iter().flatten().map(|it| &it["code"]).collect();
+        assert_eq!(codes.contains(&&json!("missing-request")), !is_kept, "{found}");
+    }
 }
 
 /// Findings about what only the candidate has say what is to be stated, and no command changes the running HPA.

@@ -221,7 +221,7 @@ impl Words<'_> {
 
     /// Words which metrics are unknown here, and why.
     fn lacking(&self) -> Option<String> {
-        lacking(&self.explanation.outcome, &self.explanation.pass.input.snapshot.hpa.spec)
+        lacking(self.explanation.outcome, &self.explanation.pass.input.snapshot.hpa.spec)
     }
 
     /// Returns the headline if what decides is unknown here.

@@ -29,6 +29,7 @@ pub use requests::{NewRequest, RequestChange};
 pub(super) use samples::{SampleSource, samples};
 pub use spec::MANIFEST;
 pub use template::TEMPLATE;
+pub(crate) use template::drop_known;
 pub use typed::Assumptions;
 
 use super::value::Value;
@@ -188,7 +189,7 @@ impl Assumptions {
             overrides.push(values.set_of_pod(snapshot, pod, assigned, &chosen)?);
         }
         values.check_whole(snapshot)?;
-        template::drop_known(snapshot, notes);
+        drop_known(snapshot, |_| false, notes);
         let target = &was.hpa.spec.scale_target_ref;
         let known = [self.workload(&was.hpa), input.surroundings.workload(target)];
         let replaced = Replacement::of(target, known.into_iter().flatten());

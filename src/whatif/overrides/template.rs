@@ -2,7 +2,7 @@
 //! and its labels. Only what differs from the running template changes: the rest of a pod may come from
 //! what admits pods, such as an injected sidecar, a LimitRange or a VerticalPodAutoscaler.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::candidate::WorkloadManifest;
 use super::pods::known_selector;
@@ -13,6 +13,7 @@ use crate::apimachinery::selector::{Labels, Selector};
 use crate::error::Error;
 use crate::numbers::format_of;
 use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::{Container, Pod, Requests};
@@ -89,7 +90,7 @@ pub(super) fn apply(
     let before = overrides.len();
     overrides.push(Override::event(TEMPLATE, format!("of {reference} from {origin}")));
     let pods = || input.snapshot.pods.iter().map(|pod| &**pod).filter(|pod| is_own(pod));
-    let mut kept: Vec<String> = Vec::new();
+    let mut kept = (Vec::new(), Vec::new());
     let requests = match &running {
         Some(running) => new_requests(running, &template, true),
         None => {
@@ -102,16 +103,22 @@ pub(super) fn apply(
                 }
                 for (list, container) in containers(pod) {
                     let what = format!("{} {}", list.sort(container), container.name);
-                    if find(&template, &container.name).is_none() && !kept.contains(&what) {
-                        kept.push(what);
+                    if find(&template, &container.name).is_none() && !kept.0.contains(&what) {
+                        kept.0.push(what);
+                    }
+                }
+                for request in kept_requests(pod, &template, &input.snapshot.hpa.spec.metrics) {
+                    if !kept.1.contains(&request) {
+                        kept.1.push(request);
                     }
                 }
             }
             all
         }
     };
-    if !kept.is_empty() {
-        notes.push(Note::KeptBesideTemplate { containers: kept });
+    let (containers, requests_kept) = kept;
+    if !containers.is_empty() || !requests_kept.is_empty() {
+        notes.push(Note::KeptBesideTemplate { containers, requests: requests_kept });
     }
     let model = running.clone().or_else(|| pods().next().cloned());
     let changes = model.map(|model| changes(&model, &template, running.is_some(), keeps_pods));
@@ -148,11 +155,16 @@ pub(super) fn apply(
     Ok(())
 }
 
-/// Drops from the notes which containers have no usage those whose usage is stated.
-pub(super) fn drop_known(snapshot: &Snapshot, notes: &mut Vec<Note>) {
+/// Drops from the notes which containers have no usage those whose usage is stated, also by the columns of a
+/// trace.
+pub(crate) fn drop_known(
+    snapshot: &Snapshot,
+    is_in_trace: impl Fn(&str) -> bool,
+    notes: &mut Vec<Note>,
+) {
     let is_measured = |container: &String| {
         let mut measured = snapshot.pod_metrics.iter().flat_map(|item| &item.containers);
-        measured.any(|own| *own.name == **container)
+        measured.any(|own| *own.name == **container) || is_in_trace(container)
     };
     notes.retain_mut(|note| {
         let Note::OfManifest { note, .. } = note else { return true };
@@ -226,6 +238,21 @@ fn containers(pod: &Pod) -> impl Iterator<Item = (List, &Container)> {
 
 fn find<'p>(pod: &'p Pod, name: &str) -> Option<(List, &'p Container)> {
     containers(pod).find(|(_, container)| *container.name == *name)
+}
+
+/// The requests that a pod has and the same container of a template lacks, of the resources that metrics are
+/// about: container and resource.
+fn kept_requests(pod: &Pod, template: &Pod, metrics: &[MetricSpec]) -> Vec<(String, String)> {
+    let resources = metrics.iter().filter(|spec| spec.is_resource()).map(MetricSpec::name);
+    let resources: BTreeSet<&str> = resources.collect();
+    let both = containers(pod).filter_map(|(_, own)| Some((own, find(template, &own.name)?.1)));
+    let kept = both.flat_map(|(own, new)| {
+        let is_kept = |resource: &&&str| {
+            own.requests.get(resource).is_some() && new.requests.get(resource).is_none()
+        };
+        resources.iter().filter(is_kept).map(|it| (own.name.to_string(), (*it).to_owned()))
+    });
+    kept.collect()
 }
 
 /// The requests of a template that a pod, or the template before it, does not have. What it leaves out

@@ -102,6 +102,11 @@ impl Player {
         Ok(player)
     }
 
+    /// Whether the trace has a column for a container.
+    pub fn has_load_of(&self, container: &str) -> bool {
+        self.places.iter().any(|meant| meant.container.as_deref() == Some(container))
+    }
+
     /// Finds out what a trace means for a snapshot, and gives it the load that the trace has at its
     /// time, if it has one.
     fn load(

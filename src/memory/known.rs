@@ -405,3 +405,6 @@ fn size_and_reason(message: &str) -> Option<(i32, &str)> {
     let (size, reason) = message.strip_prefix("New size: ")?.split_once("; reason: ")?;
     Some((size.parse().ok()?, reason))
 }
+
+#[cfg(test)]
+mod tests;

@@ -152,3 +152,34 @@ impl Remembered {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Ends, Knowledge, Memory, Recommendation, Remembered};
+    use crate::memory::states::tests::second;
+
+    #[test]
+    fn a_stated_memory_is_known() {
+        let mut memory = Memory::default();
+        let found = Remembered::from_stated(&memory);
+        assert_eq!((found.knowledge, found.is_open()), (Knowledge::JustStarted, false));
+        memory.recommendations = vec![Recommendation { replicas: 3, time: second(0) }];
+        let found = Remembered::from_stated(&memory);
+        assert_eq!((found.knowledge, found.is_open()), (Knowledge::Stated, false));
+        assert_eq!(found.likely, memory);
+    }
+
+    /// Any count may have been recommended just now, in either direction.
+    #[test]
+    fn an_unknown_memory_may_hold_anything() {
+        let found = Remembered::unknown(second(0));
+        assert!(found.is_open());
+        let possible = found.possible.unwrap();
+        let ends = |replicas| Ends {
+            soonest: Vec::new(),
+            last: vec![Recommendation { replicas, time: second(0) }],
+        };
+        assert_eq!((possible.down, possible.up), (ends(i32::MAX), ends(0)));
+        assert_eq!(possible.changes, None);
+    }
+}

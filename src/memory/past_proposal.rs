@@ -193,6 +193,13 @@ mod tests {
             (vec![external("0", "1")], Some(10), 0..=ANY, None),
             (vec![external("1", "9e15")], Some(10), 0..=ANY, None),
             (vec![external("1m", "3e9")], Some(10), 0..=ANY, None),
+            // 40.001 to 40.01 in total: no mean of 40 was rounded up.
+            (vec![external("10", "4001m")], Some(10), 5..=5, Some(5)),
+            // On the lower edge of the tolerance versions differ as well.
+            (vec![external("1e10", "9e9")], Some(10), 9..=10, Some(10)),
+            // 2^52 thousandths in total, and more.
+            (vec![external("1e10", "4503599627370496m")], Some(1), 451..=451, Some(451)),
+            (vec![external("1e10", "5e11")], Some(10), 0..=ANY, Some(500)),
         ] {
             let asked = read(&hpa(&metrics), &Controller::default(), counted, None);
             assert_eq!((asked.range, asked.likely), (range, likely), "{metrics:?} {counted:?}");
@@ -206,5 +213,14 @@ mod tests {
         metrics.pop();
         let asked = read(&hpa, &Controller::default(), Some(10), None);
         assert_eq!((asked.range, asked.likely), (0..=i32::MAX, None));
+    }
+
+    /// With 4 of 10 pods, a mean within the tolerance keeps the 10, and any other counts 4.
+    #[test]
+    fn a_mean_over_pods_within_the_tolerance_keeps_the_replicas() {
+        for (share, likely) in [(44, 4), (45, 10), (48, 10), (52, 10), (55, 10), (56, 5)] {
+            let asked = read(&hpa(&[cpu(50, share)]), &Controller::default(), None, Some(4));
+            assert_eq!((asked.range, asked.likely), (0..=i32::MAX, Some(likely)), "{share}");
+        }
     }
 }

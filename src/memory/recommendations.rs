@@ -359,3 +359,6 @@ pub(super) fn extremes(
     let ((highest, above), (lowest, below)) = (of(Side::Down), of(Side::Up));
     (Extreme { at_least: highest, at_most: above }, Extreme { at_least: below, at_most: lowest })
 }
+
+#[cfg(test)]
+mod tests;

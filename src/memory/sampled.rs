@@ -112,3 +112,6 @@ fn changes(past: &Past, spec: &HpaSpec, now: Timestamp) -> (Vec<Vec<ScaleEvent>>
     let likely = list(&|_, from, until| from + until.duration_since(from) / 2);
     (lists, likely)
 }
+
+#[cfg(test)]
+mod tests;

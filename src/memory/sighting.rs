@@ -313,6 +313,14 @@ mod tests {
             ),
             (
                 60,
+                "ScaleDownStabilized",
+                "ScaleDownLimit",
+                6,
+                5,
+                Some(((0, 3), (Some(4), None), none)),
+            ),
+            (
+                60,
                 "ScaleUpStabilized",
                 "DesiredWithinRange",
                 5,

@@ -187,7 +187,9 @@ pub(super) mod tests {
     use jiff::Timestamp;
     use serde_json::json;
 
-    use super::{Chain, Counted, Written, rescales_seen, seen};
+    use super::{
+        Chain, Counted, Rhythm, Sighting, Written, passed_since, rescales_seen, seen, sighted,
+    };
     use crate::snapshot::controller::Controller;
     use crate::snapshot::hpa::Hpa;
 
@@ -368,5 +370,128 @@ pub(super) mod tests {
             let found = seen(&states[1], &of("v1.36"), &states, &[counted], Chain::Whole);
             assert_eq!((found[0].at_least, found[0].at_most), (0, 7));
         }
+    }
+
+    /// The pass that changed a status of 100 came a sync period after the last that did not: at 127 that was at
+    /// 113 at the latest, which may still be the one of 100.
+    #[test]
+    fn a_status_is_of_one_pass_if_there_is_no_time_for_two() {
+        let mut states = held_back();
+        for (changed, range) in [(127, (4, 4)), (128, (0, 7))] {
+            states[1].written.status = state((changed, 50, 7, None)).written.status;
+            assert_eq!(told(&states), range, "{changed}");
+        }
+    }
+
+    /// Returns what a status of second 100 reveals, with a target that has had 10 replicas since some time.
+    fn sighted_since(hpa: &Hpa, since: i64, there: Option<i32>) -> Sighting {
+        let counted = Counted { replicas: 10, since: second(since), until: second(101) };
+        let passes = second(100)..=second(101);
+        sighted(hpa, &of("v1.36"), &[counted], passes, there).unwrap()
+    }
+
+    /// The controller may have read the target 5 s earlier, and the time may be a second off.
+    #[test]
+    fn a_target_counts_if_it_was_the_same_before_the_pass() {
+        let [hpa, _] = held_back();
+        let revealed = |since| {
+            let found = sighted_since(&hpa, since, None);
+            (found.proposal.into_inner(), found.counted)
+        };
+        assert_eq!(revealed(93), ((4, 4), Some(10)));
+        assert_eq!(revealed(94), ((0, 7), None));
+        // The conditions say as much: what the target had adds nothing.
+        let mut ready = hpa.clone();
+        ready.status.conditions[0].reason = "ReadyForNewScale".to_owned();
+        (ready.status.current_replicas, ready.status.desired_replicas) = (4, 4);
+        let found = sighted_since(&ready, 50, None);
+        assert_eq!((found.proposal.into_inner(), found.counted), ((4, 4), None));
+    }
+
+    /// Going up, the pods of the status may not have existed yet, unless the target is the present one.
+    #[test]
+    fn an_unbounded_proposal_has_a_likely_value_if_the_pods_are_known() {
+        let [mut hpa, _] = held_back();
+        let likely = |hpa: &Hpa, there| {
+            let found = sighted_since(hpa, 99, there);
+            (found.proposal.into_inner(), found.likely)
+        };
+        // Held back at 8, and 40 % of the target's average over 8.
+        assert_eq!(likely(&hpa, None), ((0, 7), Some(4)));
+        hpa.status.conditions[0].reason = "ReadyForNewScale".to_owned();
+        hpa.status.conditions[2].reason = "TooManyReplicas".to_owned();
+        assert_eq!(likely(&hpa, None), ((9, i32::MAX), None));
+        assert_eq!(likely(&hpa, Some(8)), ((9, i32::MAX), Some(9)));
+    }
+
+    #[test]
+    fn passes_over_the_spec_are_those_after_it() {
+        let since =
+            |status: Option<i64>, spec: Option<i64>, by_us, observed: Option<i64>, until| {
+                let mut hpa = state((100, 50, 8, None));
+                hpa.written.status = status.map(second);
+                hpa.written.spec = spec.map(second);
+                hpa.written.by_us = by_us;
+                hpa.generation = Some(2);
+                hpa.status.observed_generation = observed;
+                let of = |generation| {
+                    let mut controller = of("v1.37");
+                    controller.gates.generation = generation;
+                    controller.gates.stale_controller_consistency = false;
+                    let found = passed_since(&hpa, second(until), &Rhythm::of(&controller));
+                    found.map(|it| it.duration_since(second(0)).as_secs())
+                };
+                // With and without `observedGeneration`.
+                (of(true), of(false))
+            };
+        let both = |seconds| (Some(seconds), Some(seconds));
+        let none = (None, None);
+        assert_eq!(since(Some(100), Some(50), false, None, 101), both(100));
+        assert_eq!(since(Some(100), Some(50), false, Some(2), 101), both(100));
+        assert_eq!(since(Some(100), Some(50), false, Some(1), 101), (None, Some(100)));
+        // The status may be older than the spec of the same second; within 21 s a pass has run.
+        for spec in [100, 110] {
+            assert_eq!(since(Some(100), Some(spec), false, None, spec + 20), none);
+            assert_eq!(since(Some(100), Some(spec), false, None, spec + 21), both(spec));
+            assert_eq!(since(Some(100), Some(spec), false, Some(2), spec + 20), (Some(100), None));
+        }
+        // What `apply` wrote is of no pass.
+        assert_eq!(since(Some(100), Some(50), true, Some(2), 120), none);
+        assert_eq!(since(Some(100), Some(50), true, Some(2), 121), both(100));
+        assert_eq!(since(Some(100), None, true, None, 120), none);
+        assert_eq!(since(Some(100), None, true, None, 121), both(100));
+        assert_eq!(since(None, None, true, None, 121), none);
+        // Times that are missing.
+        assert_eq!(since(None, Some(50), false, None, 200), none);
+        assert_eq!(since(Some(100), None, false, None, 101), both(100));
+        let always = Timestamp::MIN.duration_since(second(0)).as_secs();
+        assert_eq!(since(None, None, false, None, 101), both(always));
+    }
+
+    #[test]
+    fn a_status_without_a_generation_names_no_spec() {
+        let mut hpa = state((100, 110, 8, None));
+        hpa.status.observed_generation = Some(1);
+        let passed = passed_since(&hpa, second(120), &Rhythm::of(&of("v1.37")));
+        assert_eq!(passed, None);
+    }
+
+    #[test]
+    fn states_of_another_hpa_of_the_name_show_nothing() {
+        let list = [(100, 50, 8, None), (115, 50, 7, None), (130, 50, 9, None)].map(state);
+        let count = |states: &[Hpa]| {
+            let rescales = rescales_seen(&list[2], states).is_some();
+            (seen(&list[2], &of("v1.36"), states, &[], Chain::Whole).len(), rescales)
+        };
+        assert_eq!(count(&list), (2, true));
+        assert_eq!(count(&list[2..]), (0, false));
+        for (place, left) in [(0, 1), (1, 0)] {
+            let mut other = list.clone();
+            other[place].uid = Some("other".to_owned());
+            assert_eq!(count(&other), (left, false), "{place}");
+        }
+        let mut last = [list[1].clone(), list[2].clone()];
+        last[1].uid = Some("other".to_owned());
+        assert_eq!(count(&last), (0, false));
     }
 }

@@ -1,0 +1,354 @@
+//! What is inferred as a whole, and when nothing is.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use super::super::states::tests::{of, second, state};
+use super::super::{Extreme, Ground, Knowledge, Possible, Remembered};
+use super::{
+    Controller, Evidence, Hpa, Known, Recommendation, Running, Scale, StatusSilent,
+    averages_over_target, infer, window, windows, within,
+};
+use crate::memory::recommendations::Held;
+use crate::snapshot::evidence::{Event, Lease, Rescales, SeenPass};
+use crate::snapshot::memory::ScaleEvent;
+
+/// Returns the highest recommendation, given the bounds from statuses, each from one second to another.
+fn highest(hpa: &Hpa, seen: &[(i32, i32, i64, i64)], now: i64) -> Extreme {
+    let seen = seen.iter().map(|&(at_least, at_most, time, until)| {
+        let (time, until) = (second(time), second(until));
+        let may_lack_recommendation = (at_least, at_most) == (0, i32::MAX);
+        SeenPass {
+            at_least,
+            at_most,
+            likely: None,
+            time,
+            until,
+            spec_changed: false,
+            may_lack_recommendation,
+        }
+    });
+    let evidence = Evidence { seen: seen.collect(), ..Evidence::default() };
+    inferred(hpa, &evidence, now).highest
+}
+
+fn inferred(hpa: &Hpa, evidence: &Evidence, now: i64) -> Possible {
+    remembered(hpa, evidence, second(now)).possible.unwrap()
+}
+
+fn remembered(hpa: &Hpa, evidence: &Evidence, now: Timestamp) -> Remembered {
+    let replicas = hpa.status.current_replicas;
+    let scale = Scale {
+        spec_replicas: replicas,
+        status_replicas: replicas,
+        selector: String::new().into(),
+    };
+    infer(hpa, &scale, &of("v1.36"), now, evidence)
+}
+
+#[test]
+fn the_first_count_is_remembered_once_the_scale_can_be_read() {
+    // At 8 replicas, each pass wanted fewer.
+    let mut hpa = state((300, 0, 8, None));
+    hpa.status.conditions[0].reason = "ScaleDownStabilized".to_owned();
+    let with = |at_least, at_most| {
+        let mut passes: Vec<_> = (1..20).map(|n| (3, 3, 15 * n, 15 * n + 15)).collect();
+        (passes[0].0, passes[0].1) = (at_least, at_most);
+        highest(&hpa, &passes, 301).at_most
+    };
+    assert_eq!(with(3, 3), Some(7), "the first pass was at second 15");
+    assert_eq!(with(0, i32::MAX), Some(8), "it may have been at second 30");
+}
+
+#[test]
+fn the_first_pass_after_a_change_may_be_the_first_of_all() {
+    // Its leader took over at second 95, and started with 8 at 112; the spec was changed at 97.
+    let mut hpa = state((390, 97, 8, None));
+    hpa.status.conditions[0].reason = "ScaleDownStabilized".to_owned();
+    let lease = Lease {
+        acquired: second(95),
+        renewed: second(390),
+        duration: SignedDuration::from_secs(15),
+    };
+    let (time, until) = (second(97), second(390));
+    let first = SeenPass {
+        at_least: 3,
+        at_most: 3,
+        likely: None,
+        time,
+        until,
+        spec_changed: true,
+        may_lack_recommendation: false,
+    };
+    let at_most = |spec_changed| {
+        let seen = vec![SeenPass { spec_changed, ..first }];
+        let evidence = Evidence { lease: Some(lease), seen, ..Evidence::default() };
+        inferred(&hpa, &evidence, 391).highest.at_most
+    };
+    assert_eq!(at_most(true), Some(8));
+    assert_eq!(at_most(false), Some(7));
+}
+
+#[test]
+fn the_first_count_holds_whatever_the_window() {
+    let at_most = |able: &str| {
+        let mut hpa = state((100, 50, 8, Some(10)));
+        hpa.status.conditions[0].status = able.to_owned();
+        let duration = SignedDuration::from_secs(15);
+        let lease = Lease { acquired: second(0), renewed: second(100), duration };
+        let evidence = Evidence { lease: Some(lease), ..Evidence::default() };
+        inferred(&hpa, &evidence, 101).highest.at_most
+    };
+    assert_eq!(at_most("True"), Some(0), "nothing is left of what passes recommended");
+    assert_eq!(at_most("False"), None, "the next may be the first that reads the scale");
+}
+
+#[test]
+fn without_an_election_a_controller_is_back_within_seconds() {
+    let at_least = |second, third| {
+        let passes = [(8, 8, 100, second), (5, 5, second, third)];
+        highest(&state((third, 50, 5, Some(300))), &passes, third + 4).at_least
+    };
+    assert_eq!(at_least(115, 131), Some(8));
+    assert_eq!(at_least(120, 135), Some(5), "the count, which it started with");
+}
+
+#[test]
+fn with_behavior_the_flag_counts_in_whole_seconds() {
+    let controller = Controller {
+        downscale_stabilization: SignedDuration::from_millis(90_500),
+        ..Controller::default()
+    };
+    let down = |window| windows(&state((0, 0, 1, window)).spec, &controller).1;
+    assert_eq!(down(None).as_millis(), 90_500);
+    let mut hpa = state((0, 0, 1, Some(1)));
+    hpa.spec.behavior.as_mut().unwrap().scale_down = None;
+    assert_eq!(windows(&hpa.spec, &controller).1.as_millis(), 90_000);
+}
+
+#[test]
+fn a_rescale_may_be_a_second_later_than_the_status_that_begins_the_chain() {
+    let mut hpa = state((160, 50, 5, Some(300)));
+    let rules = hpa.spec.behavior.as_mut().unwrap().scale_down.as_mut().unwrap();
+    let policy = r#"[{"type": "Pods", "value": 1, "periodSeconds": 60}]"#;
+    rules.policies = serde_json::from_str(policy).unwrap();
+    hpa.status.last_scale_time = Some(second(130));
+    // The next pass looks back to second 114.
+    for (since, all_are_known) in [(113, true), (114, false)] {
+        let rescales = Rescales { since: second(since), changes: Vec::new() };
+        let evidence = Evidence { rescales: Some(rescales), ..Evidence::default() };
+        let changes = inferred(&hpa, &evidence, 161).changes;
+        assert_eq!(changes.is_some(), all_are_known, "{since}");
+    }
+}
+
+fn seen((at_least, at_most): (i32, i32), time: i64, until: i64) -> SeenPass {
+    SeenPass {
+        at_least,
+        at_most,
+        likely: None,
+        time: second(time),
+        until: second(until),
+        spec_changed: false,
+        may_lack_recommendation: false,
+    }
+}
+
+fn event(uid: &str, reason: &str, time: Timestamp) -> Event {
+    Event {
+        uid: uid.to_owned(),
+        reason: reason.to_owned(),
+        first: Some(time),
+        last: Some(time),
+        count: 1,
+        ..Event::default()
+    }
+}
+
+fn lease(acquired: Timestamp, renewed: Timestamp) -> Evidence {
+    let lease = Lease { acquired, renewed, duration: SignedDuration::from_secs(1000) };
+    Evidence { lease: Some(lease), ..Evidence::default() }
+}
+
+#[test]
+fn an_hpa_that_was_never_reconciled_has_no_history() {
+    let found = |change: &dyn Fn(&mut Hpa), event: Option<Event>| {
+        let mut hpa = state((100, 50, 8, None));
+        hpa.status = serde_json::from_value(json!({})).unwrap();
+        hpa.written.status = None;
+        change(&mut hpa);
+        let evidence = Evidence { events: event.into_iter().collect(), ..Evidence::default() };
+        let found = remembered(&hpa, &evidence, second(101));
+        let just_started = found.knowledge == Knowledge::JustStarted;
+        assert_eq!(found.possible.is_none(), just_started);
+        assert_eq!(found.grounds == [Ground::NeverReconciled], just_started);
+        just_started
+    };
+    assert!(found(&|_| (), None));
+    assert!(!found(&|hpa| hpa.status.conditions = state((0, 0, 8, None)).status.conditions, None));
+    assert!(!found(&|hpa| hpa.status.last_scale_time = Some(second(90)), None));
+    assert!(!found(&|hpa| hpa.written.status = Some(second(100)), None));
+    assert!(found(&|_| (), Some(event("u", "Other", second(90)))));
+    assert!(!found(&|_| (), Some(event("other", "Other", second(90)))));
+    assert!(!found(&|_| (), Some(event("u", "FailedUpdateStatus", second(90)))));
+}
+
+#[test]
+fn something_is_known_if_a_status_or_an_event_shows_it() {
+    let whole = state((100, 50, 8, None));
+    let mut ours = whole.clone();
+    ours.written.by_us = true;
+    let passes = || Evidence { seen: vec![seen((3, 3), 80, 95)], ..lease(second(0), second(90)) };
+    let silent = Ground::StatusSilent(StatusSilent::WrittenByUs);
+    let leads = Ground::Controller(Running::Leads(second(0)));
+    for (hpa, evidence, knowledge, first, last) in [
+        (&whole, passes(), Knowledge::Inferred, None, &leads),
+        (
+            &whole,
+            Evidence::default(),
+            Knowledge::Inferred,
+            None,
+            &Ground::Controller(Running::Since(second(99))),
+        ),
+        (&ours, passes(), Knowledge::Inferred, Some(&silent), &leads),
+        (&ours, Evidence { lease: None, ..passes() }, Knowledge::Unknown, Some(&silent), &silent),
+        (&ours, lease(second(0), second(90)), Knowledge::Unknown, Some(&silent), &silent),
+    ] {
+        let found = remembered(hpa, &evidence, second(101));
+        assert_eq!(found.knowledge, knowledge, "{found:#?}");
+        assert_eq!(found.grounds.last(), Some(last), "{found:#?}");
+        if let Some(first) = first {
+            assert_eq!(found.grounds.first(), Some(first), "{found:#?}");
+        }
+    }
+    // A pass may have run since 114: the controller may have restarted.
+    let found = remembered(&whole, &Evidence::default(), second(115));
+    assert_eq!(found.grounds.last(), Some(&Ground::Controller(Running::Unknown)));
+}
+
+/// The last pass was at 129 or later, with a window of 30 s, and kept nothing from before 99.
+#[test]
+fn what_has_been_overwritten_is_not_likely() {
+    let hpa = state((130, 50, 8, Some(30)));
+    for (until, kept) in [(119, false), (120, true), (121, true)] {
+        let evidence =
+            Evidence { seen: vec![seen((3, 3), 60, until)], ..lease(second(0), second(130)) };
+        let found = remembered(&hpa, &evidence, second(131)).likely.recommendations;
+        assert_eq!(found.iter().any(|it| it.replicas == 3), kept, "{until}");
+    }
+}
+
+/// Only what a window contains is within the bounds of that; one of a sync period contains nothing.
+#[test]
+fn the_likely_recommendations_are_within_the_bounds() {
+    let found = |up: i32, down: i32, replicas, time| {
+        let mut hpa = state((100, 50, 8, None));
+        let window = |seconds: i32| json!({"stabilizationWindowSeconds": seconds});
+        let behavior = json!({"scaleUp": window(up), "scaleDown": window(down)});
+        hpa.spec.behavior = serde_json::from_value(behavior).unwrap();
+        let evidence = Evidence::default();
+        let known = Known::new(&hpa, &hpa.spec, 8, &of("v1.36"), second(101), &evidence);
+        let likely = Recommendation { replicas, time: second(time) };
+        let held = Held { replicas: 0..=9, earliest: second(time), likely };
+        let highest = Extreme { at_least: None, at_most: Some(6) };
+        let lowest = Extreme { at_least: Some(4), at_most: None };
+        let found = within(&known, &held, highest, lowest);
+        assert_eq!(found.time, second(time));
+        found.replicas
+    };
+    for (up, down, replicas, time, want) in [
+        (0, 20, 8, 81, 6),
+        (0, 20, 8, 80, 8),
+        (0, 20, 5, 81, 5),
+        (20, 0, 3, 81, 4),
+        (20, 0, 3, 80, 3),
+        (20, 0, 5, 81, 5),
+        (16, 0, 3, 100, 4),
+        (15, 0, 3, 100, 3),
+        (14, 0, 3, 100, 3),
+        (15, 0, 3, 40, 3),
+        (16, 0, 3, 40, 3),
+    ] {
+        assert_eq!(found(up, down, replicas, time), want, "{up} {down} {replicas} {time}");
+    }
+}
+
+/// Calculations with times at the ends of the calendar would not fit.
+#[test]
+fn a_time_at_the_end_of_the_calendar_leaves_nothing_known() {
+    const PLACES: usize = 18;
+    for far in [Timestamp::MIN, Timestamp::MAX] {
+        for place in 0..PLACES {
+            let mut hpa = state((100, 50, 8, Some(300)));
+            hpa.status.last_scale_time = Some(second(90));
+            let mut evidence = Evidence {
+                events: vec![event("u", "Other", second(90))],
+                scaled: vec![event("u", "Other", second(90))],
+                seen: vec![seen((3, 3), 80, 95)],
+                ..lease(second(0), second(90))
+            };
+            let change = ScaleEvent { replicas: 1, time: second(90), outdated: false };
+            let mut rescales = Rescales { since: second(50), changes: vec![change] };
+            let mut now = second(101);
+            let lease = evidence.lease.as_mut().unwrap();
+            match place {
+                0 => hpa.written.created = Some(far),
+                1 => hpa.written.spec = Some(far),
+                2 => hpa.written.status = Some(far),
+                3 => hpa.status.last_scale_time = Some(far),
+                4 => hpa.status.conditions[0].last_transition_time = Some(far),
+                5 => now = far,
+                6 => evidence.events[0].first = Some(far),
+                7 => evidence.events[0].last = Some(far),
+                8 => evidence.scaled[0].first = Some(far),
+                9 => evidence.scaled[0].last = Some(far),
+                10 => lease.acquired = far,
+                11 => lease.renewed = far,
+                12 => evidence.seen[0].time = far,
+                13 => evidence.seen[0].until = far,
+                14 => rescales.since = far,
+                15 => rescales.changes[0].time = far,
+                _ => {}
+            }
+            evidence.rescales = Some(rescales);
+            let found = remembered(&hpa, &evidence, now);
+            let nothing = found == Remembered::unknown(now);
+            assert_eq!(nothing, place < PLACES - 2, "{place} {far}");
+        }
+    }
+}
+
+#[test]
+fn averages_over_a_target_are_told_by_their_metrics() {
+    let of = |target: serde_json::Value, kind: &str| {
+        let source = json!({"target": target, "metric": {"name": "m"}});
+        let metric = json!({"type": kind, kind.to_lowercase(): source});
+        averages_over_target(&Hpa::of(&json!({"metrics": [metric]}), json!({})).spec)
+    };
+    let average = json!({"type": "AverageValue", "averageValue": "1"});
+    assert!(of(average.clone(), "External"));
+    assert!(of(average.clone(), "Object"));
+    assert!(!of(average, "Pods"), "an average over the pods that have the metric");
+    assert!(!of(json!({"type": "Value", "value": "1"}), "External"));
+    // The controller goes by the type, if the metric is of an object.
+    let both = json!({"type": "Value", "value": "1", "averageValue": "1"});
+    assert!(!of(both.clone(), "Object"));
+    assert!(of(both, "External"));
+}
+
+/// The longest of both windows and of all periods, and the 20 s until the next pass.
+#[test]
+fn a_history_counts_for_the_longest_window_or_period() {
+    let found = |up: i32, down: i32, period: i32| {
+        let mut hpa = state((100, 50, 8, None));
+        let policies = json!([{"type": "Pods", "value": 1, "periodSeconds": period}]);
+        let behavior = json!({
+            "scaleUp": {"stabilizationWindowSeconds": up, "policies": policies},
+            "scaleDown": {"stabilizationWindowSeconds": down},
+        });
+        hpa.spec.behavior = serde_json::from_value(behavior).unwrap();
+        window(&hpa, &of("v1.36")).as_secs()
+    };
+    assert_eq!((found(90, 60, 30), found(60, 90, 30), found(30, 60, 90)), (110, 110, 110));
+    assert_eq!(window(&state((100, 50, 8, None)), &of("v1.36")).as_secs(), 320);
+}

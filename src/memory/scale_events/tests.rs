@@ -1,0 +1,451 @@
+//! What may count at the next pass. Expected values follow by hand: the status is of second 100, now is 101, so
+//! the next pass runs from 114 to 121, and a period of 60 s begins at 54 at the earliest.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::{Event, ScaleEvent, changes, followed, is_by_another, split};
+use crate::memory::ground::{Counted, Ground, Uncounted};
+use crate::memory::known::Known;
+use crate::memory::states::tests::{of, second, state};
+use crate::snapshot::evidence::{Evidence, Lease, Rescales};
+use crate::snapshot::hpa::{Behavior, Hpa, HpaSpec};
+
+const NOW: i64 = 101;
+
+/// Returns the rules of both directions, each with policies of these periods.
+fn behavior(up: &[i32], down: &[i32]) -> Behavior {
+    let policy = |period: &i32| json!({"type": "Pods", "value": 4, "periodSeconds": period});
+    let rules = |periods: &[i32]| -> Value {
+        json!({"policies": periods.iter().map(policy).collect::<Vec<_>>()})
+    };
+    serde_json::from_value(json!({"scaleUp": rules(up), "scaleDown": rules(down)})).unwrap()
+}
+
+/// Returns an HPA whose last rescale was at some time, with these periods.
+fn hpa(rescale: i64, up: &[i32], down: &[i32]) -> Hpa {
+    let mut hpa = state((100, 50, 8, None));
+    hpa.spec.behavior = Some(behavior(up, down));
+    hpa.status.last_scale_time = Some(second(rescale));
+    hpa
+}
+
+/// Returns the evidence of a leader since some time.
+fn led(acquired: i64) -> Evidence {
+    let duration = SignedDuration::from_secs(15);
+    let lease = Lease { acquired: second(acquired), renewed: second(NOW), duration };
+    Evidence { lease: Some(lease), ..Evidence::default() }
+}
+
+/// Returns the evidence of these rescales, by a leader since the start.
+fn seen(rescales: &[(i32, i64)]) -> Evidence {
+    let changes = rescales.iter().map(change).collect();
+    Evidence { rescales: Some(Rescales { since: second(0), changes }), ..led(0) }
+}
+
+fn change(&(replicas, time): &(i32, i64)) -> ScaleEvent {
+    ScaleEvent { replicas, time: second(time), outdated: false }
+}
+
+fn event(reason: &str, message: &str, time: i64) -> Event {
+    Event {
+        uid: "u".to_owned(),
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+        first: Some(second(time)),
+        last: Some(second(time)),
+        count: 1,
+        ..Event::default()
+    }
+}
+
+fn above(size: i32, time: i64) -> Event {
+    event("SuccessfulRescale", &format!("New size: {size}; reason: cpu above target"), time)
+}
+
+/// Returns the evidence of events, in the time of a leader since the start.
+fn told(events: Vec<Event>) -> Evidence {
+    Evidence { events, ..led(0) }
+}
+
+/// Returns the lists in hundredths of a second, and why.
+fn lists(hpa: &Hpa, evidence: &Evidence) -> (Option<Vec<Vec<(i32, i64)>>>, Vec<Counted>) {
+    let known = Known::new(hpa, &hpa.spec, 8, &of("v1.36"), second(NOW), evidence);
+    let mut grounds = Vec::new();
+    let found = changes(&known, &mut grounds).map(|lists| {
+        let at = |time: Timestamp| time.duration_since(second(0)).as_millis() as i64 / 10;
+        let list =
+            |list: &Vec<ScaleEvent>| list.iter().map(|it| (it.replicas, at(it.time))).collect();
+        lists.iter().map(list).collect()
+    });
+    let counted = |ground| match ground {
+        Ground::RateLimits(counted) => counted,
+        other => panic!("{other:?}"),
+    };
+    (found, grounds.into_iter().map(counted).collect())
+}
+
+/// Returns why, and whether nothing counts (or anything may).
+fn why(hpa: &Hpa, evidence: &Evidence) -> (bool, Vec<Counted>) {
+    let (lists, why) = lists(hpa, evidence);
+    assert!(lists.is_none() || lists == Some(vec![vec![]]), "{lists:?}");
+    (lists.is_some(), why)
+}
+
+/// Returns the changes that are counted according to the evidence, or why anything may be.
+fn counted(hpa: &Hpa, evidence: &Evidence) -> Result<Vec<(i32, i64)>, Uncounted> {
+    let (_, why) = lists(hpa, evidence);
+    match &why[..] {
+        [Counted::ByEvents(list)] => {
+            let seconds = |time: Timestamp| time.duration_since(second(0)).as_secs();
+            Ok(list.iter().map(|it| (it.replicas, seconds(it.time))).collect())
+        }
+        [Counted::Any(why)] => Err(why.clone()),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn without_a_rescale_in_a_period_nothing_counts() {
+    let plain = state((100, 50, 8, None));
+    assert_eq!(why(&plain, &led(0)), (true, vec![]), "no behavior");
+    assert_eq!(why(&hpa(90, &[], &[]), &led(0)), (true, vec![]), "no policies");
+    let mut never = hpa(90, &[60], &[]);
+    never.status.last_scale_time = None;
+    assert_eq!(why(&never, &led(0)), (true, vec![Counted::NoRescale]));
+    // What was done by 59 is 54 s old at 114 and at least 55 s as whole sync periods: from 69 to 100 there were
+    // two, and one more to the next pass.
+    let rescaled = |time, period| why(&hpa(time, &[period], &[]), &led(0));
+    let expired = |time| Counted::Expired(SignedDuration::from_secs(NOW - time));
+    assert_eq!(rescaled(68, 45), (true, vec![expired(68)]));
+    assert_eq!(rescaled(68, 46).1, [Counted::Any(Uncounted::EventsIncomplete)]);
+}
+
+/// The spec had no `behavior` at all passes that are inside the period.
+#[test]
+fn passes_without_behavior_remember_nothing() {
+    let mut hpa = hpa(90, &[60], &[]);
+    let next = hpa.spec.clone();
+    hpa.spec.behavior = None;
+    let evidence = led(0);
+    let mut found = |spec: i64| {
+        hpa.written.spec = Some(second(spec));
+        let known = Known::new(&hpa, &next, 8, &of("v1.36"), second(NOW), &evidence);
+        let mut grounds = Vec::new();
+        (changes(&known, &mut grounds).is_some(), grounds)
+    };
+    let none = Ground::RateLimits(Counted::NoBehavior);
+    assert_eq!(found(51), (true, vec![none]));
+    assert!(!found(52).0, "a pass of 53.x may have been over another spec");
+}
+
+#[test]
+fn what_no_status_shows_may_be_anything() {
+    let lost = |time, since| {
+        let events = vec![event("FailedUpdateStatus", "", time)];
+        let mut never = hpa(90, &[60], &[]);
+        never.status.last_scale_time = None;
+        why(&never, &Evidence { events, ..led(since) })
+    };
+    let unseen = (false, vec![Counted::Any(Uncounted::StatusLost)]);
+    let nothing = (true, vec![Counted::NoRescale]);
+    assert_eq!(lost(53, 0), nothing);
+    assert_eq!(lost(54, 0), unseen);
+    assert_eq!(lost(90, 89), unseen);
+    assert_eq!(lost(90, 90), nothing, "its controller is gone");
+
+    let replaced = |created: i64, since: Option<i64>| {
+        let other = Event { uid: "other".to_owned(), ..event("Other", "", 10) };
+        let mut hpa = hpa(90, &[60], &[]);
+        hpa.written.created = Some(second(created));
+        hpa.status.last_scale_time = None;
+        let evidence = since.map_or_else(Evidence::default, led);
+        why(&hpa, &Evidence { events: vec![other], ..evidence })
+    };
+    let unseen = (false, vec![Counted::Any(Uncounted::EarlierHpa)]);
+    assert_eq!(replaced(53, Some(0)), nothing);
+    assert_eq!(replaced(54, Some(0)), unseen);
+    assert_eq!(replaced(54, None), unseen);
+    assert_eq!(replaced(60, Some(60)), nothing);
+}
+
+/// A change that counts is as old as it would be at the pass, if that were now; a pass that loses another
+/// change is another case.
+#[test]
+fn changes_have_the_age_that_they_will_have() {
+    let lists = |changes: &[(i32, i64)], up: &[i32], down: &[i32]| {
+        let (_, last) = changes.last().unwrap();
+        let (lists, why) = self::lists(&hpa(*last, up, down), &seen(changes));
+        assert_eq!(why, [Counted::Seen(changes.iter().map(change).collect())]);
+        lists.unwrap()
+    };
+    // 13 s before the pass of 114 is now, and 20 s before that of 121.
+    assert_eq!(lists(&[(2, 80)], &[60], &[]), [vec![(2, 6700)], vec![(2, 6000)]]);
+    // A rescale of 85 was at least two sync periods before the next pass: not 114 - 86 = 28 s.
+    assert_eq!(lists(&[(2, 85)], &[60], &[]), [vec![(2, 7100)], vec![(2, 6500)]]);
+    // The period of 31 s ends at 116.
+    let ends = [vec![(2, 7100)], vec![(2, 6500)], vec![(2, 7000)]];
+    assert_eq!(lists(&[(2, 85)], &[31, 60], &[]), ends);
+    assert_eq!(lists(&[(2, 85)], &[60], &[31]), ends, "whichever direction it is of");
+    // Both may be forgotten at 116, depending on the fraction of a second of each.
+    assert_eq!(
+        lists(&[(3, 70), (-1, 85)], &[31, 46], &[46]),
+        [
+            vec![(3, 5600), (-1, 7100)],
+            vec![(3, 5000), (-1, 6500)],
+            vec![(3, 5500), (-1, 7000)],
+            vec![(3, 5599), (-1, 7000)],
+            vec![(3, 5500), (-1, 7099)],
+        ]
+    );
+}
+
+/// All rescales are known if the states since the period began, with its fraction of a second, are; those before
+/// do not count.
+#[test]
+fn rescales_that_were_seen_count_since_the_period_began() {
+    let told = |since, changes: &[(i32, i64)]| {
+        let rescales =
+            Rescales { since: second(since), changes: changes.iter().map(change).collect() };
+        let evidence = Evidence { rescales: Some(rescales), ..led(0) };
+        match &lists(&hpa(90, &[60], &[]), &evidence).1[..] {
+            [Counted::Seen(list)] => Some(list.iter().map(|it| it.replicas).collect::<Vec<_>>()),
+            _ => None,
+        }
+    };
+    assert_eq!(told(53, &[(1, 53), (2, 54), (3, 90)]), Some(vec![2, 3]));
+    assert_eq!(told(54, &[(2, 54), (3, 90)]), None);
+}
+
+/// A controller that restarted after a rescale has forgotten that and all before, but none after.
+#[test]
+fn a_restart_loses_the_older_changes() {
+    let hpa = hpa(85, &[60], &[]);
+    let changes = [(1, 70), (2, 85)];
+    let lists = |acquired: i64| {
+        let evidence = Evidence { lease: led(acquired).lease, ..seen(&changes) };
+        let (lists, _) = self::lists(&hpa, &evidence);
+        let replicas = |list: &Vec<(i32, i64)>| list.iter().map(|it| it.0).collect::<Vec<_>>();
+        lists.unwrap().iter().map(replicas).collect::<Vec<_>>()
+    };
+    let (both, second, none) = (vec![1, 2], vec![2], vec![]);
+    assert_eq!(lists(68), [both.clone(), both.clone()]);
+    assert_eq!(lists(69), [both.clone(), both.clone(), second.clone(), second.clone()]);
+    assert_eq!(lists(83), [both.clone(), both.clone(), second.clone(), second.clone()]);
+    assert_eq!(lists(84), [both.clone(), both, second.clone(), second, none.clone(), none]);
+}
+
+/// A change older than the longest period of its own direction leaves its place to the next one in that
+/// direction; the longest of both decides what counts.
+#[test]
+fn a_later_change_may_have_overwritten_one() {
+    let first = |changes: &[(i32, i64)], up: &[i32], down: &[i32]| {
+        let (_, last) = changes.last().unwrap();
+        let (lists, _) = self::lists(&hpa(*last, up, down), &seen(changes));
+        let mut all: Vec<Vec<i32>> = Vec::new();
+        for list in lists.unwrap() {
+            let replicas = list.iter().map(|it| it.0).collect();
+            if !all.contains(&replicas) {
+                all.push(replicas);
+            }
+        }
+        all
+    };
+    let (both, last) = (vec![1, 2], vec![2]);
+    // At 85.x, what was added at 55 is 30 s old, and at 56 may be 29.x s.
+    assert_eq!(first(&[(1, 55), (2, 85)], &[30], &[90]), [both.clone(), last.clone()]);
+    assert_eq!(first(&[(1, 56), (2, 85)], &[30], &[90]), [both.clone()]);
+    assert_eq!(first(&[(1, 55), (2, 85)], &[30, 90], &[10]), [both.clone()]);
+    assert_eq!(first(&[(1, 55), (-2, 85)], &[30], &[90]), [vec![1, -2]]);
+    assert_eq!(first(&[(-1, 55), (-2, 85)], &[90], &[30]), [vec![-1, -2], vec![-2]]);
+    // Of both directions, one may be gone.
+    assert_eq!(
+        first(&[(1, 55), (-1, 56), (2, 85), (-2, 86)], &[30], &[30, 90]),
+        [vec![1, -1, 2, -2], vec![-1, 2, -2]]
+    );
+    let mut hpa = hpa(85, &[30], &[30]);
+    // Passes so far went by the spec of then: its periods were longer, or unknown.
+    let next = HpaSpec { behavior: Some(behavior(&[90], &[])), ..hpa.spec.clone() };
+    let evidence = seen(&[(1, 55), (2, 85)]);
+    let mut of_next = |own: Behavior, spec: i64| {
+        hpa.spec.behavior = Some(own);
+        hpa.written.spec = Some(second(spec));
+        let known = Known::new(&hpa, &next, 8, &of("v1.36"), second(NOW), &evidence);
+        let lists = changes(&known, &mut Vec::new()).unwrap();
+        lists.iter().any(|list| list.len() == 1)
+    };
+    assert!(of_next(behavior(&[30], &[]), 50));
+    assert!(!of_next(behavior(&[31], &[]), 50), "55.x + 31 is 86 or later");
+    assert!(of_next(behavior(&[60], &[]), 53), "the spec of 54 may have been another");
+    assert!(!of_next(behavior(&[60], &[]), 52));
+}
+
+#[test]
+fn events_tell_of_each_rescale_by_the_size_before() {
+    let incomplete = Err(Uncounted::EventsIncomplete);
+    let old = || above(4, 40);
+    let rescaled = |events, last| counted(&hpa(last, &[60], &[]), &told(events));
+    assert_eq!(rescaled(vec![old(), above(6, 85)], 85), Ok(vec![(2, 85)]));
+    assert_eq!(rescaled(vec![old(), above(6, 70), above(9, 85)], 85), Ok(vec![(2, 70), (3, 85)]));
+    assert_eq!(rescaled(vec![], 85), incomplete);
+    assert_eq!(rescaled(vec![above(6, 85)], 85), incomplete, "the size before is unknown");
+    // The event may be a second later than the status.
+    assert_eq!(rescaled(vec![old(), above(6, 86)], 85), Ok(vec![(2, 86)]));
+    assert_eq!(rescaled(vec![old(), above(6, 87)], 85), incomplete);
+    assert_eq!(rescaled(vec![old(), above(6, 83)], 85), incomplete);
+    // Inside the period from 54 on, with the fraction of a second.
+    assert_eq!(rescaled(vec![above(4, 53), above(6, 85)], 85), Ok(vec![(2, 85)]));
+    assert_eq!(
+        rescaled(vec![above(3, 40), above(4, 54), above(6, 85)], 85),
+        Ok(vec![(1, 54), (2, 85)])
+    );
+    assert_eq!(rescaled(vec![above(4, 54), above(6, 85)], 85), incomplete);
+    // More than two repeats hide others.
+    let repeated = Event { count: 3, first: Some(second(70)), ..above(6, 85) };
+    assert_eq!(rescaled(vec![old(), repeated], 85), incomplete);
+    let before = Event { count: 3, first: Some(second(30)), ..above(4, 40) };
+    assert_eq!(rescaled(vec![before, above(6, 85)], 85), Ok(vec![(2, 85)]));
+}
+
+#[test]
+fn the_status_of_a_rescale_has_the_size_before() {
+    let mut hpa = hpa(99, &[60], &[]);
+    hpa.status.conditions[0].reason = "SucceededRescale".to_owned();
+    (hpa.status.current_replicas, hpa.status.desired_replicas) = (5, 8);
+    assert_eq!(counted(&hpa, &told(vec![above(8, 99)])), Ok(vec![(3, 99)]));
+    // Not that of an earlier one.
+    let two = || told(vec![above(6, 85), above(8, 99)]);
+    assert_eq!(counted(&hpa, &two()), Err(Uncounted::EventsIncomplete));
+    let three = told(vec![above(4, 40), above(6, 85), above(8, 99)]);
+    assert_eq!(counted(&hpa, &three), Ok(vec![(2, 85), (3, 99)]));
+    // Someone else may have scaled from 6 to 5: the count before is what the status says.
+}
+
+/// A rescale goes where its reason says, unless others have scaled in between.
+#[test]
+fn the_reason_of_a_rescale_has_a_direction() {
+    let (above_max, below_min) = (
+        "Current number of replicas above Spec.MaxReplicas",
+        "Current number of replicas below Spec.MinReplicas",
+    );
+    for (reason, to, fits) in [
+        ("cpu above target", 6, true),
+        ("cpu above target", 4, false),
+        ("cpu above target", 3, false),
+        (below_min, 6, true),
+        (below_min, 3, false),
+        ("All metrics below target", 3, true),
+        ("All metrics below target", 4, false),
+        ("All metrics below target", 6, false),
+        (above_max, 3, true),
+        (above_max, 6, false),
+        ("", 6, false),
+        ("", 3, false),
+    ] {
+        let message = format!("New size: {to}; reason: {reason}");
+        let events = vec![above(4, 40), event("SuccessfulRescale", &message, 85)];
+        let found = counted(&hpa(85, &[60], &[]), &told(events));
+        let wanted = if fits { Ok(vec![(to - 4, 85)]) } else { Err(Uncounted::EventsIncomplete) };
+        assert_eq!(found, wanted, "{reason} {to}");
+    }
+}
+
+#[test]
+fn a_change_of_the_target_by_another_spoils_the_count() {
+    let scaled = |message: &str, time| {
+        let scaled = vec![event("ScalingReplicaSet", message, time)];
+        let events = vec![above(4, 40), above(6, 85)];
+        counted(&hpa(85, &[60], &[]), &Evidence { scaled, ..told(events) })
+    };
+    let other = "Scaled up replica set web-1 from 4 to 5";
+    assert_eq!(scaled("Scaled up replica set web-1 from 4 to 6", 90), Ok(vec![(2, 85)]));
+    assert_eq!(scaled(other, 84), Ok(vec![(2, 85)]));
+    let message = other.to_owned();
+    assert_eq!(scaled(other, 85), Err(Uncounted::OtherChange { message }));
+}
+
+/// The recorder accepts 25 events at once, and one more per 5 minutes. An API server keeps them for an hour.
+#[test]
+fn too_many_events_may_hide_some() {
+    let complete = |created: i64, lease: Option<i64>, period: i32, other: i32| {
+        let mut hpa = hpa(85, &[period], &[]);
+        hpa.written.created = Some(second(created));
+        hpa.written.spec = hpa.written.created;
+        let more = Event { count: other, ..event("Other", "", 30) };
+        let evidence = lease.map_or_else(Evidence::default, led);
+        let events = vec![above(4, 40), above(6, 85), more];
+        // Older ones than the period count only as events.
+        counted(&hpa, &Evidence { events, ..evidence }).is_ok()
+    };
+    for (created, lease, period, limit) in [
+        (0, Some(0), 60, 25),
+        // At 41, 60 s before now, at most 25 could have been sent however long the recorder had rested.
+        (-1000, None, 60, 25),
+        // An hour before now, others may have used up all but one per 5 minutes since.
+        (-3498, None, 60, 25),
+        (-3499, None, 60, 11),
+        (-9000, None, 60, 11),
+        // The leader began with a full one.
+        (-9000, Some(0), 60, 25),
+        // At 101 - 641, 2959 s had passed: 9 whole times 5 minutes.
+        (-9000, None, 641, 9),
+    ] {
+        let found = |events: i32| complete(created, lease, period, events - 2);
+        // A period that reaches back before the first rescale needs the size before that.
+        if period == 60 {
+            assert!(found(limit - 1), "{created} {lease:?} {period}");
+        }
+        assert!(!found(limit), "{created} {lease:?} {period}");
+    }
+}
+
+#[test]
+fn changes_are_split_by_direction() {
+    let list = vec![change(&(2, 10)), change(&(-3, 20)), change(&(i32::MIN, 30))];
+    let (up, down) = split(Some(&list));
+    assert_eq!(up, [change(&(2, 10))]);
+    assert_eq!(down, [change(&(3, 20)), change(&(i32::MIN, 30))]);
+    assert_eq!(split(None), (vec![], vec![]));
+}
+
+#[test]
+fn events_of_deployments() {
+    for (message, want) in [
+        ("Scaled up replica set web-59 from 2 to 4", Some((Some(2), 4))),
+        ("Scaled down replica set web-59 from 4 to 2", Some((Some(4), 2))),
+        ("Scaled up replica set web-59 to 4", Some((None, 4))),
+        ("Scaled up replica set web-59 from 2", None),
+        ("Scaled up replica set web-59 from 2 to x", None),
+        (
+            "(combined from similar events): Scaled up replica set web-59 from 2 to 4",
+            Some((Some(2), 4)),
+        ),
+        ("something else", None),
+    ] {
+        assert_eq!(followed(message), want, "{message}");
+    }
+}
+
+#[test]
+fn a_change_by_another_is_told_by_its_counts() {
+    let time = Timestamp::from_second(1_000).unwrap();
+    // The controller went from 2 to 4 to 8.
+    for (message, last, want) in [
+        ("from 2 to 4", 1_000, false),
+        ("from 4 to 8", 1_030, false),
+        ("from 2 to 8", 1_030, false),
+        ("to 8", 1_030, false),
+        ("from 4 to 5", 1_010, true),
+        ("from 5 to 8", 1_030, true),
+        ("from 8 to 4", 1_040, true),
+        ("to 2", 1_040, true),
+        ("from 0 to 2", 1_040, true),
+        ("of another form", 1_040, true),
+        ("from 4 to 5", 999, false),
+    ] {
+        let message = format!("Scaled up replica set web-59 {message}");
+        let last = Some(Timestamp::from_second(last).unwrap());
+        let event = Event { message: message.clone(), last, ..Event::default() };
+        assert_eq!(is_by_another(&event, time, &[2, 4, 8]), want, "{message} {last:?}");
+    }
+}

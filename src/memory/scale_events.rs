@@ -245,9 +245,9 @@ fn passes(
     periods: &BTreeSet<SignedDuration>,
 ) -> Vec<Timestamp> {
     let (earliest, latest) = (known.earliest_pass(), known.latest_pass());
-    let leaving = counted.iter().flat_map(|event| {
-        periods.iter().flat_map(|period| [event.time + *period, event.time + *period + SECOND])
-    });
+    // An event may have occurred at any time within its second, so it may have left then; a second later it
+    // certainly has.
+    let leaving = counted.iter().flat_map(|event| periods.iter().map(|it| event.time + *it));
     let inside = leaving.filter(|time| (earliest..=latest).contains(time));
     [earliest, latest].into_iter().chain(inside).collect()
 }

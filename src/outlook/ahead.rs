@@ -235,3 +235,6 @@ pub fn longest_wait(spec: &HpaSpec, controller: &Controller) -> SignedDuration {
     let longest = SignedDuration::from_secs(seconds.max().unwrap_or(0).into());
     longest.max(controller.downscale_stabilization)
 }
+
+#[cfg(test)]
+pub(super) mod tests;

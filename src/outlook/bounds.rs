@@ -188,7 +188,9 @@ impl Limits<'_> {
 mod tests {
     use super::*;
     use crate::engine::behavior::{Wanted, with_behavior};
+    use crate::engine::decision::{MetricError, MetricStep, Step};
     use crate::snapshot::controller::Gates;
+    use crate::snapshot::{Documents, Unread};
 
     fn policies(select: &str, list: &[(&str, i32, i32)]) -> Option<ScalingRules> {
         let policy = |&(type_, value, period_seconds): &(&str, i32, i32)| ScalingPolicy {
@@ -289,5 +291,45 @@ mod tests {
             let normalized = with_behavior(wanted, &behavior, &version("v1.24"), &mut memory);
             assert_eq!(normalized.replicas, expected, "{replicas} removed");
         }
+    }
+
+    /// One that fails also for the controller prevents scaling down.
+    #[test]
+    fn metrics_that_are_unread_may_ask_for_anything_above_the_others() {
+        let snapshot = crate::outlook::ahead::tests::snapshot(10, 5, &serde_json::json!({}));
+        let whole = crate::engine::reconcile(&snapshot, &Memory::default());
+        let read = whole.metrics().next().unwrap().clone();
+        let asked = |others: &[MetricResult], current| {
+            let step = |result: &MetricResult| {
+                Step::ComputeMetric(Box::new(MetricStep { result: result.clone(), ..read.clone() }))
+            };
+            let trace = [&read.result].into_iter().chain(others).map(step).collect();
+            proposals(&Decision { trace, ..whole.clone() }, current)
+        };
+        let unread =
+            MetricResult::Unread(Unread::Missing { documents: Documents::ExternalMetricValueList });
+        let (message, error) = (String::new(), String::new());
+        let failed = MetricResult::Error(MetricError { reason: "", message, error });
+        assert_eq!(asked(&[], 10), None);
+        assert_eq!(asked(std::slice::from_ref(&failed), 10), None);
+        assert_eq!(asked(std::slice::from_ref(&unread), 10), Some(vec![5, i32::MAX]));
+        let both = [unread, failed];
+        assert_eq!(asked(&both, 6), Some(vec![i32::MAX]));
+        assert_eq!(asked(&both, 5), Some(vec![5, i32::MAX]));
+        assert_eq!(asked(&both, 4), Some(vec![5, i32::MAX]));
+    }
+
+    #[test]
+    fn without_behavior_the_highest_recommendation_has_two_bounds() {
+        let highest = Extreme { at_least: Some(3), at_most: Some(7) };
+        let lists = |highest| {
+            let possible = Possible { highest, ..Possible::default() };
+            let spec = HpaSpec::default();
+            let now = Timestamp::UNIX_EPOCH;
+            let all = memories(&spec, 5, 4, now, &possible, &version("v1.36"));
+            all.iter().map(|it| it.recommendations[0].replicas).collect::<Vec<_>>()
+        };
+        assert_eq!(lists(highest), [3, 7]);
+        assert_eq!(lists(Extreme::default()), [0, i32::MAX]);
     }
 }

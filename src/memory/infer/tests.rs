@@ -7,10 +7,15 @@ use super::super::states::tests::{of, second, state};
 use super::super::{Extreme, Ground, Knowledge, Possible, Remembered};
 use super::{
     Controller, Evidence, Hpa, Known, Recommendation, Running, Scale, StatusSilent,
-    averages_over_target, infer, window, windows, within,
+    averages_over_target, infer, trusts_events, window, windows, within,
 };
+use crate::build;
 use crate::memory::recommendations::Held;
+use crate::saved::assemble::assemble;
+use crate::saved::file::read_text;
+use crate::saved::objects::Objects;
 use crate::snapshot::evidence::{Event, Lease, Rescales, SeenPass};
+use crate::snapshot::input::{Input, Options};
 use crate::snapshot::memory::ScaleEvent;
 
 /// Returns the highest recommendation, given the bounds from statuses, each from one second to another.
@@ -351,4 +356,48 @@ fn a_history_counts_for_the_longest_window_or_period() {
     };
     assert_eq!((found(90, 60, 30), found(60, 90, 30), found(30, 60, 90)), (110, 110, 110));
     assert_eq!(window(&state((100, 50, 8, None)), &of("v1.36")).as_secs(), 320);
+}
+
+/// Events of the HPA tell of its rescales, but not whether others have scaled the target. Those of a Deployment
+/// do; states of the HPA that were observed during its whole history, 320 s, need neither.
+#[test]
+fn rescales_that_only_events_tell_of_need_those_of_the_target() {
+    let trusts = |change: &dyn Fn(&mut Input)| {
+        let mut objects = Objects::default();
+        let items = [build::hpa(&json!({"maxReplicas": 20})), build::scale(6)];
+        read_text(&build::list(items), "state", &mut objects).unwrap();
+        let options = Options { name: "web".to_owned(), ..Options::default() };
+        let mut input = assemble(objects, &options, build::NOW.parse().unwrap()).unwrap();
+        let mut hpa = state((100, 50, 6, None));
+        let policies = json!([{"type": "Pods", "value": 4, "periodSeconds": 60}]);
+        hpa.spec.behavior =
+            serde_json::from_value(json!({"scaleUp": {"policies": policies}})).unwrap();
+        hpa.status.last_scale_time = Some(second(85));
+        let rescaled = |size: i32, time| Event {
+            message: format!("New size: {size}; reason: cpu above target"),
+            ..event("u", "SuccessfulRescale", second(time))
+        };
+        input.evidence = Evidence {
+            events: vec![rescaled(4, 40), rescaled(6, 85)],
+            ..lease(second(0), second(100))
+        };
+        input.snapshot.hpa = hpa;
+        input.snapshot.controller = of("v1.36");
+        input.snapshot.now = second(101);
+        change(&mut input);
+        trusts_events(&input)
+    };
+    assert!(trusts(&|_| ()));
+    let kind = "StatefulSet".to_owned();
+    assert!(!trusts(&|input| input.snapshot.hpa.spec.scale_target_ref.kind.clone_from(&kind)));
+    assert!(!trusts(&|input| input.evidence.events.clear()), "anything may count");
+    assert!(!trusts(&|input| input.snapshot.hpa.status.last_scale_time = None), "nothing counts");
+    let seen_for = |seconds: i64| {
+        trusts(&|input| {
+            let change = ScaleEvent { replicas: 2, time: second(85), outdated: false };
+            let rescales = Rescales { since: second(101 - seconds), changes: vec![change] };
+            input.evidence.rescales = Some(rescales);
+        })
+    };
+    assert_eq!((seen_for(319), seen_for(320), seen_for(321)), (true, false, false));
 }

@@ -187,6 +187,22 @@ fn changes_have_the_age_that_they_will_have() {
     let ends = [vec![(2, 7100)], vec![(2, 6500)], vec![(2, 7000)]];
     assert_eq!(lists(&[(2, 85)], &[31, 60], &[]), ends);
     assert_eq!(lists(&[(2, 85)], &[60], &[31]), ends, "whichever direction it is of");
+    // That of 34 s at 114, or just not, depending on the fraction of the second.
+    assert_eq!(
+        lists(&[(2, 80)], &[34, 60], &[]),
+        [vec![(2, 6700)], vec![(2, 6799)], vec![(2, 6000)]]
+    );
+    // An addition and a removal do not make up for each other.
+    assert_eq!(
+        lists(&[(1, 85), (-1, 85)], &[31], &[31]),
+        [
+            vec![(1, 7100), (-1, 7100)],
+            vec![(1, 6500), (-1, 6500)],
+            vec![(1, 7000), (-1, 7000)],
+            vec![(1, 7099), (-1, 7000)],
+            vec![(1, 7000), (-1, 7099)],
+        ]
+    );
     // Both may be forgotten at 116, depending on the fraction of a second of each.
     assert_eq!(
         lists(&[(3, 70), (-1, 85)], &[31, 46], &[46]),
@@ -267,6 +283,18 @@ fn a_later_change_may_have_overwritten_one() {
     // Passes so far went by the spec of then: its periods were longer, or unknown.
     let next = HpaSpec { behavior: Some(behavior(&[90], &[])), ..hpa.spec.clone() };
     let evidence = seen(&[(1, 55), (2, 85)]);
+    let mut both = self::hpa(86, &[30], &[30]);
+    both.spec.behavior = Some(behavior(&[30], &[30]));
+    let evidence_of_both = seen(&[(1, 55), (-1, 56), (2, 85), (-2, 87)]);
+    let known = Known::new(&both, &next, 8, &of("v1.36"), second(NOW), &evidence_of_both);
+    let mut lists: Vec<Vec<i32>> = Vec::new();
+    for list in changes(&known, &mut Vec::new()).unwrap() {
+        let replicas = list.iter().map(|it| it.replicas).collect();
+        if !lists.contains(&replicas) {
+            lists.push(replicas);
+        }
+    }
+    assert_eq!(lists, [vec![1, -1, 2, -2], vec![-1, 2, -2], vec![1, 2, -2], vec![2, -2]]);
     let mut of_next = |own: Behavior, spec: i64| {
         hpa.spec.behavior = Some(own);
         hpa.written.spec = Some(second(spec));
@@ -401,10 +429,11 @@ fn too_many_events_may_hide_some() {
 
 #[test]
 fn changes_are_split_by_direction() {
-    let list = vec![change(&(2, 10)), change(&(-3, 20)), change(&(i32::MIN, 30))];
+    // The controller counts whatever is no addition as a removal.
+    let list = [(2, 10), (-3, 20), (i32::MIN, 30), (0, 40)].iter().map(change).collect();
     let (up, down) = split(Some(&list));
     assert_eq!(up, [change(&(2, 10))]);
-    assert_eq!(down, [change(&(3, 20)), change(&(i32::MIN, 30))]);
+    assert_eq!(down, [(3, 20), (i32::MIN, 30), (0, 40)].map(|it| change(&it)));
     assert_eq!(split(None), (vec![], vec![]));
 }
 

@@ -109,5 +109,8 @@ mod tests {
             assert_eq!(found, each.collect::<Vec<_>>(), "{labels:?}");
             assert_eq!(many.any_matches(&labels), !found.is_empty());
         }
+        let one = Selectors::new([Selector::parse("app=web").unwrap()]);
+        let any = |app| one.any_matches(&[("app", app)].into_iter().collect());
+        assert_eq!((any("web"), any("api")), (true, false));
     }
 }

@@ -1,5 +1,5 @@
-//! The passes after this one, by hand: a pass every 15 s that asks for the same. A recommendation without
-//! `behavior` counts until it is older than 300 s.
+//! The passes after this one, by hand: a pass every 15 s that asks for the same. Without `behavior`, a
+//! recommendation counts until it is 300 s old.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -81,10 +81,11 @@ fn limited(value: i32, period: i32) -> Value {
 fn a_hold_ends_when_its_recommendation_is_too_old() {
     for (age, want) in [
         (100, 210),
-        // One of exactly 300 s still counts.
-        (90, 225),
-        (285, 30),
-        (0, 315),
+        // One of exactly 300 s no longer counts, because the controller's clock has moved on.
+        (90, 210),
+        (89, 225),
+        (285, 15),
+        (0, 300),
     ] {
         let remembered = memory(&[(10, age)], None);
         let found = rows(&snapshot(10, 5, &json!({})), &remembered);

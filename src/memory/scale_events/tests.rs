@@ -175,7 +175,7 @@ fn what_no_status_shows_may_be_anything() {
 fn changes_have_the_age_that_they_will_have() {
     let lists = |changes: &[(i32, i64)], up: &[i32], down: &[i32]| {
         let (_, last) = changes.last().unwrap();
-        let (lists, why) = self::lists(&hpa(*last, up, down), &seen(changes));
+        let (lists, why) = lists(&hpa(*last, up, down), &seen(changes));
         assert_eq!(why, [Counted::Seen(changes.iter().map(change).collect())]);
         lists.unwrap()
     };
@@ -240,7 +240,7 @@ fn a_restart_loses_the_older_changes() {
     let changes = [(1, 70), (2, 85)];
     let lists = |acquired: i64| {
         let evidence = Evidence { lease: led(acquired).lease, ..seen(&changes) };
-        let (lists, _) = self::lists(&hpa, &evidence);
+        let (lists, _) = lists(&hpa, &evidence);
         let replicas = |list: &Vec<(i32, i64)>| list.iter().map(|it| it.0).collect::<Vec<_>>();
         lists.unwrap().iter().map(replicas).collect::<Vec<_>>()
     };
@@ -257,7 +257,7 @@ fn a_restart_loses_the_older_changes() {
 fn a_later_change_may_have_overwritten_one() {
     let first = |changes: &[(i32, i64)], up: &[i32], down: &[i32]| {
         let (_, last) = changes.last().unwrap();
-        let (lists, _) = self::lists(&hpa(*last, up, down), &seen(changes));
+        let (lists, _) = lists(&hpa(*last, up, down), &seen(changes));
         let mut all: Vec<Vec<i32>> = Vec::new();
         for list in lists.unwrap() {
             let replicas = list.iter().map(|it| it.0).collect();

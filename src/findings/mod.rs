@@ -20,6 +20,7 @@ use serde::{Serialize, Serializer};
 
 pub(crate) use case::Case;
 pub use case::Next;
+use path::{AtMax, AtMin};
 
 use crate::apimachinery::names::nearest;
 use crate::error::Error;
@@ -197,6 +198,21 @@ catalogue! {
 }
 
 impl Facts {
+    /// Drops references to findings of some codes, which are not shown.
+    pub(crate) fn forget(&mut self, codes: &[Code]) {
+        let is_gone = |code: &mut Code| codes.contains(code);
+        let is_unpaused = codes.contains(&Code::PausedByKeda);
+        match self {
+            Self::UncountedPods(facts) => _ = facts.named_by.take_if(is_gone),
+            Self::AtMax(AtMax(bound)) | Self::AtMin(AtMin { bound, .. }) => {
+                bound.prior.take_if(is_gone);
+            }
+            Self::DirectionDisabled(facts) => facts.is_paused &= !is_unpaused,
+            Self::SwitchedOff(facts) => facts.is_paused &= !is_unpaused,
+            _ => {}
+        }
+    }
+
     /// Returns the metrics whose failure they explain, by index in the spec.
     pub(crate) fn failed_metrics(&self) -> Vec<usize> {
         match self {

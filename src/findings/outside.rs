@@ -11,6 +11,7 @@ use crate::apimachinery::annotations::{
 };
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::names::nearest;
+use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine;
 use crate::engine::decision::{Because, Decision, Direction, MetricResult, Path, Step};
 use crate::snapshot::controller::{Controller, Gates};
@@ -319,6 +320,11 @@ pub(super) fn field_ignored(case: &Case<'_>) -> Vec<Finding> {
         && let facts = FieldIgnored::of(TOLERANCE, true, case)
         && facts.settable
         && !case.has_tolerance_field()
+        && case.answer()
+            != case.without(|snapshot| {
+                snapshot.controller.gates.configurable_tolerance = true;
+                path::set_tolerance(snapshot, side, Quantity::from_milli(0, Format::DecimalSI));
+            })
     {
         let path = match side {
             Direction::Up => "spec.behavior.scaleUp.tolerance",

@@ -7,7 +7,7 @@ use super::requests::limits_keep_below;
 use super::{Case, Code, Facts, Finding, Next, Severity};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{
-    Because, Decision, Direction, MetricResult, MetricStep, Path, Proposal,
+    Because, Decision, Direction, MetricResult, MetricStep, Path, PodCounts, Proposal,
 };
 use crate::engine::decision::{RateLimit, Step};
 use crate::memory::ground::{Ground, Running};
@@ -164,7 +164,7 @@ pub struct Corrected {
     pub current: i32,
     /// The bound.
     pub bound: i32,
-    /// Whether `other-writer` says who set these replicas.
+    /// Whether it is known who set these replicas, which `other-writer` says.
     pub has_writer: bool,
 }
 
@@ -251,15 +251,19 @@ fn narrower(case: &Case<'_>, metric: usize, ratio: f64) -> Option<u8> {
     }
     let tolerance = Quantity::from_milli(hundredths as i64 * 10, Format::DecimalSI);
     let current = case.decision().replicas_before()?;
-    let proposal = case.proposal_of(metric, |snapshot| {
-        let behavior = snapshot.hpa.spec.behavior.get_or_insert_default();
-        let rules = match ratio > 1.0 {
-            true => &mut behavior.scale_up,
-            false => &mut behavior.scale_down,
-        };
-        rules.get_or_insert_default().tolerance = Some(tolerance);
-    })?;
+    let side = if ratio > 1.0 { Direction::Up } else { Direction::Down };
+    let proposal = case.proposal_of(metric, |snapshot| set_tolerance(snapshot, side, tolerance))?;
     (proposal != current).then_some(hundredths as u8)
+}
+
+/// Sets the field `tolerance` of a direction.
+pub(super) fn set_tolerance(snapshot: &mut Snapshot, side: Direction, tolerance: Quantity) {
+    let behavior = snapshot.hpa.spec.behavior.get_or_insert_default();
+    let rules = match side {
+        Direction::Up => &mut behavior.scale_up,
+        Direction::Down => &mut behavior.scale_down,
+    };
+    rules.get_or_insert_default().tolerance = Some(tolerance);
 }
 
 /// `rounding`
@@ -281,10 +285,14 @@ pub(super) fn rounding(case: &Case<'_>) -> Option<Finding> {
         (None, None) => f64::from(case.scale()?.status_replicas),
     };
     let borders = Borders::find(case.pass, winner.index);
-    let shared = borders.and_then(|borders| borders.now).filter(|_| proposal.counted.is_some());
+    // The pods share what they use, but not a value of something else. What pods use that do not count is
+    // unknown.
+    let is_shared = proposal.filled.is_none() && !winner.is_total();
+    let counted = proposal.counted.as_ref().filter(|_| is_shared);
+    let shared = borders.and_then(|borders| borders.now).zip(counted);
     let fewer = current - 1;
-    let one_fewer = |now: i64| {
-        let total = i128::from(now) * i128::from(current);
+    let one_fewer = |(now, counted): (i64, &PodCounts)| {
+        let total = i128::from(now) * i128::try_from(counted.ready).ok()?;
         i64::try_from(total / i128::from(fewer)).ok()
     };
     let window = case.decision().trace.iter().find_map(|step| match step {

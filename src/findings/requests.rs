@@ -62,6 +62,8 @@ pub enum Source {
         /// The object, as `Kind/name`.
         owner: Option<String>,
     },
+    /// The template has a request. Nothing shows that the pod is of an earlier one.
+    Lost,
     /// The template or the owner was not read.
     Unknown,
 }
@@ -290,7 +292,7 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
                     let is_requested = has_request(template, container, &step.name);
                     match (is_current, is_requested, has(template)) {
                         (Some(false), ..) | (None, true, _) => Source::Earlier,
-                        (Some(true), true, _) => Source::Unknown,
+                        (Some(true), true, _) => Source::Lost,
                         (_, false, true) => Source::Template,
                         (None, false, false) if !others.all(|it| has(it)) => Source::Earlier,
                         (_, false, false) => Source::Injected,

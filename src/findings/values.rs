@@ -158,9 +158,14 @@ pub(super) fn suspect_unit(case: &Case<'_>) -> Vec<Finding> {
     let finding = |step: &MetricStep| {
         let facts = suspect(case, step)?;
         let without = case.without(|snapshot| set_amount(snapshot, step.index, &facts.meant));
+        // A low percentage looks like a fraction.
+        let severity = match facts.clue {
+            Clue::Share if facts.ratio < 1.0 => Severity::Info,
+            _ => Severity::Warning,
+        };
         let finding = match winner == Some(step.index) && without != case.answer() {
-            true => Finding::explaining(Severity::Warning, facts),
-            false => Finding::aside(Severity::Warning, facts),
+            true => Finding::explaining(severity, facts),
+            false => Finding::aside(severity, facts),
         };
         Some(finding.without(without))
     };
@@ -184,9 +189,9 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     let ratio = value as f64 / wanted as f64;
     let is_near = |power: i64| (1.0 / OFF..=OFF).contains(&(ratio / power as f64));
     let is_share = !step.is_resource() && is_share(&step.name);
-    if is_share && value <= 1000 && (10_000..=100_000).contains(&wanted) {
-        // An idle metric may be below one percent.
-        let is_meant = !is_percentage(&step.name) || (1.0 / OFF..=OFF).contains(&(ratio * 100.0));
+    if is_share && (10_000..=100_000).contains(&wanted) && is_fraction_of_one(step) {
+        // An idle metric is far below its target in either unit.
+        let is_meant = (1.0 / OFF..=OFF).contains(&(ratio * 100.0));
         return is_meant.then(|| SuspectUnit {
             metric: step.index,
             current: current.clone(),
@@ -272,32 +277,41 @@ fn falls_with_replicas(name: &str) -> bool {
     is_duration(name) || is_share(name)
 }
 
-/// Whether a metric is a share, judging by its name.
+/// Whether a metric is a share, judging by a word of its name: `operations` and `utility` are others.
 fn is_share(name: &str) -> bool {
-    let lower = name.to_lowercase();
-    // `operations` has a ratio in it.
-    let mut words = lower.split(|letter: char| !letter.is_alphanumeric());
-    is_percentage(name)
-        || ["util", "fraction"].iter().any(|word| lower.contains(word))
-        || words.any(|word| word.starts_with("ratio"))
-        || name.contains("Ratio")
+    const SHARES: [&str; 8] =
+        ["util", "utilization", "utilisation", "percent", "percentage", "pct", "fraction", "ratio"];
+    let mut words = String::new();
+    let mut was_lower = false;
+    for letter in name.chars() {
+        if was_lower && letter.is_uppercase() {
+            words.push('_');
+        }
+        was_lower = letter.is_lowercase();
+        words.extend(letter.to_lowercase());
+    }
+    words.split(|letter: char| !letter.is_alphanumeric()).any(|word| SHARES.contains(&word))
 }
 
-/// Whether a metric is a percentage, judging by its name.
-fn is_percentage(name: &str) -> bool {
-    let name = name.to_lowercase();
-    name.contains("percent") || name.contains("pct")
+/// Whether all values of a metric are at most 1, and not all of them whole numbers.
+fn is_fraction_of_one(step: &MetricStep) -> bool {
+    let values = values(step);
+    values.iter().all(|value| *value <= 1000) && values.iter().any(|value| value % 1000 != 0)
+}
+
+/// Returns the total of a metric, or its value of each pod, in thousandths.
+fn values(step: &MetricStep) -> Vec<i64> {
+    let proposal = step.proposal();
+    let total = proposal.and_then(|it| it.total.as_ref().or(it.current.value.as_ref()));
+    match total {
+        Some(total) => vec![total.milli_value()],
+        None => step.pods.iter().filter_map(|row| row.value).collect(),
+    }
 }
 
 /// Whether a metric counts in whole numbers.
 fn is_whole(step: &MetricStep) -> bool {
-    let is_whole = |milli: i64| milli % 1000 == 0;
-    let proposal = step.proposal();
-    let total = proposal.and_then(|it| it.total.as_ref().or(it.current.value.as_ref()));
-    match total {
-        Some(total) => is_whole(total.milli_value()),
-        None => step.pods.iter().filter_map(|row| row.value).all(is_whole),
-    }
+    values(step).iter().all(|milli| milli % 1000 == 0)
 }
 
 /// Whether the requests of each counted pod are known, and at most this.

@@ -118,9 +118,14 @@ struct MemoryView<'a> {
 impl<'a> Explanation<'a> {
     /// Returns the same without the findings of some codes.
     #[must_use]
-    pub fn ignoring(mut self, codes: &[Code]) -> Self {
-        self.findings.retain(|finding| !codes.contains(&finding.code));
-        self
+    pub fn ignoring(self, codes: &[Code]) -> Self {
+        if self.findings.iter().all(|finding| !codes.contains(&finding.code)) {
+            return self;
+        }
+        let mut findings = crate::findings::find(self.pass);
+        findings.retain(|finding| !codes.contains(&finding.code()));
+        findings.iter_mut().for_each(|finding| finding.facts.forget(codes));
+        Self { findings: findings::views(self.pass, &findings), ..self }
     }
 
     /// The findings that match, by their codes.

@@ -129,7 +129,7 @@ fn who_scaled_the_target_above_its_maximum_is_asked_only_if_unknown() {
             found.as_array().and_then(|all| all.iter().find(|it| it["code"] == "above-max"));
         above.expect("above-max")["advice"].as_str().map(str::to_owned)
     };
-    let want = "Follow the advice of other-writer, or change maxReplicas.";
+    let want = "Change maxReplicas if 15 is right.";
     assert_eq!(advice(&items).as_deref(), Some(want));
     for item in items.iter_mut().filter(|item| item["kind"] == "Deployment") {
         item["metadata"]["managedFields"] = json!([]);

@@ -257,6 +257,15 @@ fn a_field_that_the_version_does_not_have() {
         });
         assert_eq!(got, want, "{version} {gate:?}");
     }
+    // 4 × 0.96 rounds up to 4, whatever the tolerance is; 4 × 0.92 as well, and 20 × 0.92 to 19.
+    for (count, replicas, cpu, want) in
+        [(4, 4, "48m", false), (4, 4, "46m", false), (20, 20, "46m", true)]
+    {
+        let state = build::state(&json!({"memory": "unknown", "kubernetesVersion": "v1.34.2"}));
+        let hpa = build::with(settled(replicas), &json!({"spec": {"maxReplicas": 30}}));
+        let items = with_pods([state, hpa, build::scale(replicas)], count, cpu);
+        assert_eq!(find(Code::FieldIgnored, &items).is_some(), want, "{count} {cpu}");
+    }
 }
 
 #[test]

@@ -229,6 +229,24 @@ fn what_would_change_it_comes_from_the_engine() {
     let raised = rounding.target.unwrap();
     assert_eq!((raised.target.average_utilization, raised.proposal), (Some(54), 3));
     assert_eq!((rounding.one_fewer, rounding.borders.unwrap().fewer), (Some(53), Some(37)));
+    // In a surge, four pods share what two would have to.
+    let surge = |replicas: i32| {
+        let scale = json!({"spec": {"replicas": replicas}, "status": {"replicas": 4}});
+        let all = found(&with(&pods("37m"), "Scale", &scale));
+        all.into_iter().find_map(|finding| match finding.facts {
+            Facts::Rounding(facts) => Some((facts.fewer, facts.one_fewer)),
+            _ => None,
+        })
+    };
+    assert_eq!(surge(3), Some((2, Some(74))));
+    // A queue is as long with fewer pods.
+    let metric = build::external("queue", &build::value("1000"));
+    let queue = [state(&[metric], &["50m"; 4]), vec![build::queue(&["800"])]].concat();
+    let all = found(&queue);
+    let Some(Facts::Rounding(rounding)) = all.first().map(|it| &it.facts) else {
+        panic!("{all:?}")
+    };
+    assert_eq!(rounding.one_fewer, None);
     // More than 59% would scale up then, and the limits allow 58%, so it is not advised.
     let mut limited = pods("40m");
     for pod in limited.iter_mut().filter(|it| it["kind"] == "Pod") {

@@ -68,6 +68,7 @@ fn requests_that_are_missing() {
             "spec": {"containers": [{"name": "seed"}]}, "status": {"phase": "Succeeded"}});
         [owned(&two, &app), vec![build::with(build::pod("seed-x"), &patch)]].concat()
     };
+    let lost = with(&two, "Pod", &json!({"spec": {"containers": [{"name": "app"}]}}));
     let bare_pod = {
         let mut items = owned(&sidecar, &app);
         let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-1";
@@ -116,6 +117,12 @@ fn requests_that_are_missing() {
             missing(all(Source::Template), None),
         ),
         ("of pods that state no owner", code, sidecar.clone(), missing(all(Source::Unknown), None)),
+        (
+            "of a container that has one in the template",
+            code,
+            owned(&lost, &app),
+            missing(vec![lacking("app", Source::Lost, &pods, Some(50))], None),
+        ),
         (
             "of a pod without an owner",
             code,

@@ -96,13 +96,29 @@ fn a_value_and_a_target_in_different_units() {
             "metadata": {}, "items": [value]});
         [state(&[metric], &["50m"]), vec![values]].concat()
     };
+    // A share of each of four pods.
+    let idle = |shares: [&str; 4]| {
+        let name = "DCGM_FI_DEV_GPU_UTIL";
+        let metric = json!({"type": "Pods", "pods": {
+            "metric": {"name": name}, "target": build::average("60")}});
+        let value = |(number, value): (usize, &&str)| {
+            json!({"describedObject": {"kind": "Pod", "name": format!("web-{number}"), "namespace": "default"},
+                "metric": {"name": name}, "timestamp": build::NOW, "value": value})
+        };
+        let items: Vec<Value> = shares.iter().enumerate().map(value).collect();
+        let values = json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+            "metadata": {}, "items": items});
+        [state(&[metric], &["50m"; 4]), vec![values]].concat()
+    };
     let cores = |target: &str, usage: &str| {
         state(&[build::resource("cpu", &build::average(target))], &[usage])
     };
     let meant = |items: &[Value]| {
         let finding = only(Code::SuspectUnit, items)?;
-        assert_eq!(finding.severity, Severity::Warning);
         let super::super::Facts::SuspectUnit(facts) = finding.facts else { panic!() };
+        let is_low = facts.clue == Share && facts.ratio < 1.0;
+        let severity = if is_low { Severity::Info } else { Severity::Warning };
+        assert_eq!(finding.severity, severity);
         let SuspectUnit { meant, clue, .. } = facts;
         Some((meant.to_string(), clue, finding.explains))
     };
@@ -117,9 +133,15 @@ fn a_value_and_a_target_in_different_units() {
         (memory("100Gi", "100Mi"), Some(("100Mi", Power, false))),
         (latency("latency_ms", "500", "450m"), Some(("500m", Power, false))),
         (latency("gpu_utilization", "80", "450m"), Some(("800m", Share, false))),
-        (latency("hitRatio", "90", "1"), Some(("900m", Share, true))),
+        (latency("hitRatio", "90", "950m"), Some(("900m", Share, false))),
         (latency("busy_percent", "70", "600m"), Some(("700m", Share, false))),
         (latency("gpu_utilization", "800m", "73500m"), Some(("80", Share, true))),
+        // Whole numbers, a share of something small, and one pod above 1.
+        (latency("gpu_utilization", "60", "1"), None),
+        (latency("backlog_to_worker_ratio", "15", "800m"), None),
+        (latency("utility_requests", "50", "300m"), None),
+        (idle(["750m", "0", "0", "3"]), None),
+        (idle(["900m", "300m", "300m", "900m"]), Some(("600m", Share, true))),
         // An idle percentage, more than 100%, a low target, and names that only look like shares.
         (latency("busy_percent", "70", "100m"), None),
         (latency("gpu_utilization", "80", "1200m"), None),

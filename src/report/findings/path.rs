@@ -433,7 +433,7 @@ fn corrected(
         ),
         evidence: without.into_iter().collect(),
         advice: match has_writer {
-            true => format!("Follow the advice of other-writer, or change {}.", about.field(field)),
+            true => format!("Change {} if {current} is right.", about.field(field)),
             false => {
                 format!("Find out what scaled it to {current}, or change {}.", about.field(field))
             }

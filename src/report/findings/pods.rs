@@ -343,19 +343,19 @@ impl Words for StartingPods {
                 match (assumed, longer_window) {
                     (0, Some(longer_window)) => (
                         summary,
-                        "Lengthen the scale-up window to cover the start of the pods.",
+                        "Lengthen the scale-up window to cover the start of the pods.".into(),
                         vec![longer_window],
                     ),
                     (0, None) => (
                         summary,
-                        "Find out why the pods take so long to become ready.",
+                        "Find out why the pods take so long to become ready.".into(),
                         self.pods.first().map(|name| about.describe(name)).into_iter().collect(),
                     ),
                     _ => {
                         evidence.extend(filled(about, self.metric));
                         (
                             summary,
-                            "Have the pods start faster, or wait until they are ready.",
+                            Advice::wait("until the pods are ready").or("have them start faster"),
                             about.list_pods("").into_iter().collect(),
                         )
                     }
@@ -370,8 +370,9 @@ impl Words for StartingPods {
                     match longer_window {
                         Some(_) => {
                             "Add a startup probe for the warm-up, or lengthen the scale-up window."
+                                .into()
                         }
-                        None => "Add a startup probe for the warm-up.",
+                        None => "Add a startup probe for the warm-up.".into(),
                     },
                     longer_window.into_iter().collect(),
                 )
@@ -381,7 +382,7 @@ impl Words for StartingPods {
         Text {
             summary: format!("{summary}{effect}"),
             evidence,
-            advice: advice.into(),
+            advice,
             commands,
             objects: objects(&self.pods),
         }

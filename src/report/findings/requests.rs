@@ -83,6 +83,7 @@ impl MissingRequest {
             }
             Source::Earlier if about.is_paused() => about.resume(),
             Source::Earlier => about.rollout_status(),
+            Source::Lost => about.rollout_status(),
             Source::Foreign { .. } | Source::Unknown => None,
         }
     }
@@ -143,6 +144,9 @@ impl Words for MissingRequest {
                 Source::Foreign { owner: None } => {
                     format!("Container {container}{usage}, in {pods}: no object controls the pod.")
                 }
+                Source::Lost => format!(
+                    "Container {container}{usage}, in {pods}: in the template of {target}, it has a request."
+                ),
                 Source::Unknown => format!("Container {container}{usage}, in {pods}."),
             }
         };
@@ -179,6 +183,11 @@ impl Words for MissingRequest {
             }
             Some((Source::Earlier, ..)) => {
                 Advice::wait("for the rollout to end").or("delete the pods of the earlier revision")
+            }
+            Some((Source::Lost, ..)) => {
+                "Find out why the pods lack the request of the template: they are older, or something \
+                 removes it."
+                    .into()
             }
             Some((Source::Foreign { .. }, ..)) => {
                 "Give the target's pods a label of their own, and select by it.".into()

@@ -352,6 +352,30 @@ fn an_hpa_that_keda_makes() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Pods that have been starting for long: waiting comes first, as `Advice::of_past` needs it.
+#[test]
+fn pods_that_take_long_to_start() {
+    let rps = json!({"type": "Pods", "pods": {
+        "metric": {"name": "rps"}, "target": build::average("10")}});
+    let since = json!("2026-11-21T05:45:00Z");
+    let mut items = state(&[rps], &["1m"; 3]);
+    for name in ["web-1", "web-2"] {
+        let pod = items.iter_mut().find(|it| it["kind"] == "Pod" && it["metadata"]["name"] == name);
+        let pod = pod.unwrap();
+        pod["metadata"]["creationTimestamp"] = since.clone();
+        pod["status"]["startTime"] = since.clone();
+        pod["status"]["conditions"] =
+            json!([{"type": "Ready", "status": "False", "lastTransitionTime": since}]);
+    }
+    items.push(json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+        "metadata": {}, "items": [{"describedObject": {"kind": "Pod", "name": "web-0",
+            "namespace": "default"}, "metric": {"name": "rps"}, "timestamp": build::NOW,
+            "value": "15"}]}));
+    let advice = said(Code::StartingPods, &items).advice;
+    assert_eq!(advice.text(), "Wait until the pods are ready, or have them start faster.");
+    assert_eq!(advice.of_past().text(), "Have them start faster.");
+}
+
 /// No one waits for a past pass. What only sounds like waiting is kept.
 #[test]
 fn advice_about_a_past_pass() {

@@ -109,6 +109,7 @@ mod tests {
     use crate::build;
     use crate::findings::find;
     use crate::findings::testing::{pass, state, with};
+    use crate::report::Explanation;
     use crate::report::findings::views;
 
     /// Pods that were never ready do not count: one finding names them, another would repeat them.
@@ -134,6 +135,17 @@ mod tests {
         let (all, shown) = codes(&stuck("web-3"));
         assert_eq!(all, [Code::NeverReady, Code::UncountedPods]);
         assert_eq!(shown, [Code::NeverReady]);
+        // Left out, the other finding is not referred to.
+        let pass = pass(&stuck("web-3"));
+        let summary = |ignored: &[Code]| {
+            let findings = Explanation::new(&pass).ignoring(ignored).findings;
+            let uncounted = findings.iter().find(|it| it.code == Code::UncountedPods);
+            uncounted.map(|it| it.text().summary.clone()).unwrap_or_default()
+        };
+        assert!(summary(&[]).contains("never-ready"));
+        let alone = summary(&[Code::NeverReady]);
+        assert!(alone.starts_with("1 of 4 pods does not count"), "{alone}");
+        assert!(!alone.contains("never-ready"), "{alone}");
         // Another pod does not count either, which nothing else says.
         let mut items = stuck("web-3");
         items.retain(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != "web-2");

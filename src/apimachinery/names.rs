@@ -239,10 +239,29 @@ pub(crate) fn shell_word(text: &str) -> String {
 
 /// Returns the known name most similar to a name; `None` if none is similar.
 pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) -> Option<&'k str> {
+    within(name, known, 1 + name.len() / 4)
+}
+
+/// Returns the known name that a typing error may have turned into a name, but not one with another word
+/// in it: names that someone composes differ by words, and each of them is right.
+pub(crate) fn same_but_typed<'k>(
+    name: &str,
+    known: impl IntoIterator<Item = &'k str>,
+) -> Option<&'k str> {
+    let others = known.into_iter().filter(|known| *known != name);
+    within(name, others, 1 + usize::from(name.len() >= 8))
+}
+
+/// Returns the known name most similar to a name, if at most so many letters differ.
+fn within<'k>(
+    name: &str,
+    known: impl IntoIterator<Item = &'k str>,
+    most: usize,
+) -> Option<&'k str> {
     let typed = name.to_lowercase();
     let distant = |known: &'k str| (distance(&typed, &known.to_lowercase()), known);
     let (distance, known) = known.into_iter().map(distant).min_by_key(|(distance, _)| *distance)?;
-    (distance <= 1 + name.len() / 4).then_some(known)
+    (distance <= most).then_some(known)
 }
 
 /// Returns how many letters must be inserted, removed or changed to turn one word into the other.
@@ -264,6 +283,20 @@ fn distance(one: &str, other: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_differ_by_a_typing_error() {
+        for (name, known, want) in [
+            ("http_requests", "http_request", true),
+            ("queue_depth", "queue-depth", true),
+            ("queue", "queues", true),
+            ("orders-queue-depth", "users-queue-depth", false),
+            ("http_requests_per_second", "http_errors_per_second", false),
+            ("queue", "queue", false),
+        ] {
+            assert_eq!(same_but_typed(name, [known]).is_some(), want, "{name} {known}");
+        }
+    }
 
     #[test]
     fn dns_names() {

@@ -3,12 +3,12 @@
 
 use super::{Case, Finding, Severity};
 use crate::apimachinery::metadata::Condition;
-use crate::apimachinery::names::nearest;
+use crate::apimachinery::names::{nearest, same_but_typed};
 use crate::engine::decision::{Block, Group, MetricResult, MetricStep, Step};
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::pod::Pod;
-use crate::snapshot::surroundings::ApiService;
+use crate::snapshot::surroundings::{ApiService, served_for};
 
 /// A metrics API does not answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +52,7 @@ pub struct MetricNotFound {
     pub metric: usize,
     /// The API's message.
     pub message: String,
-    /// A similar name that the same API serves.
+    /// A similar name that the same API serves for the same kind of object.
     pub near: Option<String>,
 }
 
@@ -139,7 +139,8 @@ pub struct ContainerMetricsMissing {
     pub all: usize,
     /// Whether one such pod fails the metric, by the rules of the version.
     pub fails: bool,
-    /// The containers of the target's template, if a pod lacks the container and the template was read.
+    /// The containers of the target's template, if a pod that may be the target's lacks the container and
+    /// the template was read.
     pub template: Option<Vec<Box<str>>>,
 }
 
@@ -150,6 +151,8 @@ pub struct Unmeasured {
     pub pod: Box<str>,
     /// Whether it has the container.
     pub has_container: bool,
+    /// Whether it is certainly not the target's.
+    pub is_foreign: bool,
     /// Why the container is waiting, if it is.
     pub waiting: Option<Box<str>>,
     /// How many times the container was restarted.
@@ -177,10 +180,9 @@ const FAILING: [&str; 3] = [
     "the server was unable to return a response in the time allotted",
     "an error on the server (",
 ];
-/// The start of an error if there was no answer: from Go's HTTP client, and from the API server's proxy to
-/// what serves an APIService. An adapter that cannot reach its backend may quote either of them.
-const NO_ANSWER: [&str; 3] =
-    ["Get \"http", "error trying to reach service", "Error trying to reach service"];
+/// The start of an error of the API server's proxy that cannot reach what serves an APIService. An adapter
+/// that cannot reach its backend may quote it.
+const NO_ANSWER: [&str; 2] = ["error trying to reach service", "Error trying to reach service"];
 /// Adapters' messages for an unknown metric.
 const UNKNOWN: [&str; 2] = ["could not find the metric", "no matching metrics found"];
 
@@ -237,6 +239,14 @@ impl<'t> Miss<'t> {
             || text.contains(&format!("{name} not found"))
             || text.contains(&format!("{name:?} not found"));
         let unserved = says(&UNSERVED);
+        let is_unreached = || {
+            // Go's HTTP client names the URL, which is the backend's if the adapter quotes the error.
+            let url = said.strip_prefix("Get \"http").and_then(|rest| rest.split_once('"'));
+            let of_api = format!("/apis/{}/", spec.api_group());
+            url.is_some_and(|(url, _)| url.contains(&of_api))
+                || (NO_ANSWER.iter().any(|start| said.starts_with(start))
+                    && !is_served(case, spec.api_group()))
+        };
         if says(&[STALE]) {
             Self::Unavailable(Unavailable::Stale, text)
         } else if unserved && !spec.is_resource() && is_served(case, spec.api_group()) {
@@ -248,7 +258,7 @@ impl<'t> Miss<'t> {
         } else if Refused::read(text).is_some() {
             Self::Failing(text)
         } else if says(&FAILING)
-            || NO_ANSWER.iter().any(|start| said.starts_with(start))
+            || is_unreached()
             || service(case, spec.api_group()).is_some_and(|it| unavailable(it).is_some())
         {
             Self::Unavailable(Unavailable::Failing, text)
@@ -324,9 +334,11 @@ pub(super) fn without_value(case: &Case<'_>) -> Vec<Finding> {
             }
             Some(Miss::Unknown(text)) => {
                 let served = case.surroundings().served_metrics.iter();
-                let served = served.filter(|it| it.group == group).map(|it| &*it.name);
-                let known = answered(case, group).map(MetricSpec::name).chain(served);
-                let near = nearest(spec.name(), known.filter(|known| *known != spec.name()));
+                let served = served.filter(|it| it.group == group);
+                let served = served.filter_map(|it| served_for(spec, &it.name));
+                let alike = answered(case, group).filter(|it| it.described() == spec.described());
+                let known = alike.map(MetricSpec::name).chain(served);
+                let near = same_but_typed(spec.name(), known);
                 let near = near.map(str::to_owned);
                 found.push(failed(case, MetricNotFound { metric, message: text.to_owned(), near }));
             }
@@ -421,6 +433,7 @@ pub(super) fn container_metrics_missing(case: &Case<'_>) -> Vec<Finding> {
                 Some(Unmeasured {
                     pod: pod.name.clone(),
                     has_container,
+                    is_foreign: case.is_foreign(pod),
                     waiting: waiting.map(|waiting| waiting.reason.clone()),
                     restarts: status.map_or(0, |status| status.restart_count),
                 })
@@ -435,7 +448,8 @@ pub(super) fn container_metrics_missing(case: &Case<'_>) -> Vec<Finding> {
         };
         let all = case.pods().count();
         let template = case.workload().and_then(|workload| workload.template.as_deref());
-        let template = template.filter(|_| pods.iter().any(|it| !it.has_container));
+        let template =
+            template.filter(|_| pods.iter().any(|it| !it.has_container && !it.is_foreign));
         let template = template.map(|it| running_containers(it).map(Into::into).collect());
         let facts =
             ContainerMetricsMissing { metric: step.index, container, pods, all, fails, template };

@@ -500,7 +500,8 @@ pub(super) fn differs_from_status(case: &Case<'_>) -> Option<Finding> {
     };
     let pods_changed = case.pods().any(|pod| {
         let ready = pod.ready.map(|it| it.last_transition_time);
-        [pod.start_time, ready].into_iter().flatten().any(|time| time > written)
+        let times = [pod.created, pod.start_time, ready, pod.deletion_timestamp];
+        times.into_iter().flatten().any(|time| time > written)
     });
     // A pass that scales leaves the values from before in its status.
     let stood_still = hpa.status.current_replicas == last && scale.spec_replicas == last;
@@ -513,6 +514,11 @@ pub(super) fn differs_from_status(case: &Case<'_>) -> Option<Finding> {
         && pass.input.lapsed_lease().is_none()
         && !pass.depends_on_history();
     if !is_comparable {
+        return None;
+    }
+    // What only time has changed, such as the end of a period since a pod's start, is no setting.
+    let then = case.decide(|snapshot| snapshot.now = written).outcome.status;
+    if then.is_some_and(|it| it.desired_replicas == last) {
         return None;
     }
     let would_explain = would_explain(case, last);

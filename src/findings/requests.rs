@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::case::{Top, revision};
 use super::owners::current_revision;
+use super::pods::is_alive;
 use super::{Alternative, Case, Facts, Finding, Severity};
 use crate::apimachinery::annotations::VPA_UPDATES;
 use crate::apimachinery::metadata::Condition;
@@ -148,6 +149,9 @@ pub struct RequestsDifferFromTemplate {
     pub updated: usize,
     /// Whether the target is paused, so that its pods keep the requests of an earlier template.
     pub is_paused: bool,
+    /// Whether the templates that the pods were made from were read; otherwise, something else may have set
+    /// the requests.
+    pub is_seen: bool,
     /// The target as a share of the template's requests, per pod and in milli-units.
     pub average: Option<i64>,
 }
@@ -553,7 +557,9 @@ pub(super) fn differ_from_template<'p>(case: &Case<'p>) -> Option<Finding> {
     let workload = case.workload()?;
     let template = workload.template.as_deref()?;
     let rules = case.rules();
-    let revisions = Revisions::of(case);
+    let mut revisions = Revisions::of(case);
+    // The target's status counts no others.
+    revisions.own.retain(|pod| is_alive(pod));
     let is_outdated = revisions.updated.is_none_or(|updated| updated < revisions.own.len());
     let is_paused = workload.paused == Some(true) && is_outdated;
     let own = if is_paused { revisions.own } else { revisions.pods_of_template() };
@@ -639,6 +645,7 @@ pub(super) fn differ_from_template<'p>(case: &Case<'p>) -> Option<Finding> {
         vpa: vpa.map(|it| it.metadata.name.clone()),
         updated,
         is_paused: is_paused && !is_from_vpa,
+        is_seen: own.iter().all(|pod| case.template_of(pod).is_some()),
         average,
     };
     let otherwise = if is_from_vpa { Severity::Warning } else { Severity::Info };

@@ -268,7 +268,7 @@ fn without_pods(
     evidence.past = state.and_then(|state| state.past.clone());
     let mut surroundings = place.surroundings.clone();
     surroundings.keep_served(&snapshot.hpa.spec.metrics, &snapshot.metrics, |group| {
-        objects.served_metrics(group)
+        objects.served_metrics(group, &snapshot.hpa.namespace)
     });
     let is_stated = |api| {
         find_error(errors_of(state), &snapshot.hpa, api, None).is_some_and(ApiError::is_stated)

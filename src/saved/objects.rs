@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::wire::ScaleObject;
 use crate::apimachinery::go::GoDuration;
 use crate::apimachinery::json::{null_as_default, unique_map};
+use crate::apimachinery::names;
 use crate::apimachinery::selector::Labels;
 use crate::args::{Named, Target};
 use crate::flags::Flags;
@@ -87,16 +88,21 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// Returns the metrics that the API of a group serves: those that it lists, and those with values.
-    pub(crate) fn served_metrics(&self, group: &str) -> Vec<&str> {
+    /// Returns the metrics that the API of a group serves: those that it lists, and those with values in
+    /// the namespace. Each is named as in its list.
+    pub(crate) fn served_metrics(&self, group: &str, namespace: &str) -> Vec<String> {
         let listed = self.served_metrics.iter().filter(|it| it.group == group);
-        let listed = listed.map(|it| &*it.name);
-        match group {
-            "custom.metrics.k8s.io" => {
-                listed.chain(self.metric_values.iter().map(|it| &*it.name)).collect()
-            }
-            _ => listed.chain(self.external_values.iter().map(|it| &*it.metric_name)).collect(),
+        let listed = listed.map(|it| it.name.clone());
+        if group != "custom.metrics.k8s.io" {
+            return listed
+                .chain(self.external_values.iter().map(|it| it.metric_name.clone()))
+                .collect();
         }
+        let here =
+            self.metric_values.iter().filter(|it| it.described_object.namespace == namespace);
+        let valued =
+            here.map(|it| format!("{}/{}", names::plural(&it.described_object.kind), it.name));
+        listed.chain(valued).collect()
     }
 }
 

@@ -239,6 +239,15 @@ impl MetricSpec {
         }
     }
 
+    /// Returns the kind of object that a custom metric describes.
+    pub fn described(&self) -> Option<&str> {
+        match self.source() {
+            MetricSource::Pods(_) => Some("Pod"),
+            MetricSource::Object(source) => Some(&source.described_object.kind),
+            _ => None,
+        }
+    }
+
     /// Returns the container, for ContainerResource.
     pub fn container(&self) -> Option<&str> {
         match self.source() {

@@ -40,8 +40,23 @@ pub struct Surroundings {
 pub struct ServedMetric {
     /// The group of the API.
     pub group: String,
-    /// Its name.
+    /// Its name in the API's list: `queue`, or `pods/requests` if it describes objects.
     pub name: String,
+}
+
+/// Returns the name of a metric in the list of a metrics API, if it is about the kind of object that a
+/// metric of a spec describes.
+pub(crate) fn served_for<'n>(spec: &MetricSpec, listed: &'n str) -> Option<&'n str> {
+    match (spec.described(), listed.rsplit_once('/')) {
+        // KEDA lists this instead of its metrics.
+        (None, None) => Some(listed).filter(|name| *name != "externalmetrics"),
+        (Some(kind), Some((resource, name))) => {
+            // The group may follow, as in `deployments.apps`.
+            let resource = resource.split('.').next();
+            (resource == Some(names::plural(kind).as_str())).then_some(name)
+        }
+        _ => None,
+    }
 }
 
 /// The metrics that a metrics API serves (`APIResourceList`).
@@ -70,10 +85,10 @@ impl ApiResourceList {
     pub(crate) fn metrics(self) -> impl Iterator<Item = ServedMetric> {
         let group = names::group(&self.group_version).to_owned();
         let is_metrics = group.ends_with(".metrics.k8s.io");
-        self.resources.into_iter().filter(move |_| is_metrics).map(move |resource| {
-            let name = resource.name.rsplit('/').next().unwrap_or_default();
-            ServedMetric { group: group.clone(), name: name.to_owned() }
-        })
+        self.resources
+            .into_iter()
+            .filter(move |_| is_metrics)
+            .map(move |resource| ServedMetric { group: group.clone(), name: resource.name })
     }
 }
 
@@ -94,24 +109,25 @@ impl Surroundings {
     }
 
     /// Keeps of the metrics that an API serves those whose names are near to one that failed.
-    pub(crate) fn keep_served<'n>(
+    pub(crate) fn keep_served(
         &mut self,
         metrics: &[MetricSpec],
         answers: &[MetricAnswer],
-        served: impl Fn(&'static str) -> Vec<&'n str>,
+        served: impl Fn(&'static str) -> Vec<String>,
     ) {
         for (spec, answer) in metrics.iter().zip(answers) {
             if spec.is_resource() || !matches!(answer, MetricAnswer::Failed(_)) {
                 continue;
             }
             let group = spec.api_group();
-            let others = served(group).into_iter().filter(|name| *name != spec.name());
-            if let Some(near) = names::nearest(spec.name(), others) {
-                let own = ServedMetric { group: group.to_owned(), name: near.to_owned() };
-                if !self.served_metrics.contains(&own) {
-                    self.served_metrics.push(own);
-                }
-            }
+            let all = served(group);
+            let own = all.iter().filter_map(|listed| served_for(spec, listed));
+            let Some(near) = names::same_but_typed(spec.name(), own) else { continue };
+            let listed = all.iter().find(|listed| served_for(spec, listed) == Some(near));
+            let own = listed
+                .map(|name| ServedMetric { group: group.to_owned(), name: name.clone() })
+                .filter(|own| !self.served_metrics.contains(own));
+            self.served_metrics.extend(own);
         }
     }
 

@@ -121,14 +121,15 @@ impl Discovery {
         Some(&first.version)
     }
 
-    /// Returns the metrics that the metrics API of a group serves.
-    pub(crate) fn metrics(&self, group: &str) -> Vec<&str> {
+    /// Returns the metrics that the metrics API of a group serves, named as in its list.
+    pub(crate) fn metrics(&self, group: &str) -> Vec<String> {
         let found = self.groups.iter().find(|g| g.metadata.name == group);
         let resources = found.into_iter().flat_map(|it| &it.versions).flat_map(|it| &it.resources);
         let names = resources.flat_map(|own| {
             // Custom metrics are listed as subresources of what they describe.
-            let described = own.subresources.iter().map(|it| &*it.subresource);
-            let external = Some(&*own.resource).filter(|_| own.subresources.is_empty());
+            let described = own.subresources.iter();
+            let described = described.map(|it| format!("{}/{}", own.resource, it.subresource));
+            let external = Some(own.resource.clone()).filter(|_| own.subresources.is_empty());
             described.chain(external)
         });
         names.collect()

@@ -79,6 +79,21 @@ fn an_api_that_does_not_answer() {
     let stale = "no known available metric versions found";
     let quoted = format!("unable to fetch metrics from external metrics API: {UNREACHED}");
     let of_backend = format!("unable to query prometheus: {UNREACHED}");
+    // The controller's request, and that of an adapter.
+    let requested = |url: &str| {
+        format!(
+            "unable to fetch metrics from external metrics API: Get \"{url}\": dial tcp 10.0.0.7:443: \
+             connect: connection refused"
+        )
+    };
+    let own =
+        requested("https://10.96.0.1:443/apis/external.metrics.k8s.io/v1beta1/namespaces/a/q");
+    let of_adapter = requested("http://prometheus.monitoring.svc:9090/api/v1/query?query=q");
+    let served = |message: &str| {
+        let mut items = failing(&external, "external", message);
+        items.push(api_service("external.metrics.k8s.io", "True"));
+        items
+    };
     check(vec![
         ("answers", code, plain.clone(), None),
         (
@@ -99,7 +114,15 @@ fn an_api_that_does_not_answer() {
             failing(&external, "external", &quoted),
             unavailable("external.metrics.k8s.io", Unavailable::Failing, &quoted, None),
         ),
+        (
+            "cannot be reached, says Go",
+            code,
+            served(&own),
+            unavailable("external.metrics.k8s.io", Unavailable::Failing, &own, None),
+        ),
         ("cannot reach its backend", code, failing(&external, "external", &of_backend), None),
+        ("cannot reach its backend, says Go", code, served(&of_adapter), None),
+        ("cannot reach its backend, as the proxy says it", code, served(&quoted), None),
         (
             "has an APIService that is not available",
             code,
@@ -173,6 +196,28 @@ fn a_metric_that_has_no_value() {
             "groupVersion": format!("{group}/v1beta1"), "resources": [{"name": name}]}));
         items
     };
+    let of_custom = |metric: &Value, name: &str| {
+        let mut items = failing(&state(&[metric.clone()], &["50m"]), "custom", unknown);
+        items.push(json!({"apiVersion": "v1", "kind": "APIResourceList",
+            "groupVersion": "custom.metrics.k8s.io/v1beta1", "resources": [{"name": name}]}));
+        items
+    };
+    let per_pod = json!({"type": "Pods", "pods": {
+        "metric": {"name": "queue"}, "target": build::average("10")}});
+    let of_ingress = json!({"type": "Object", "object": {
+        "describedObject": {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "web"},
+        "metric": {"name": "queue"}, "target": {"type": "Value", "value": "10"}}});
+    let valued_in = |namespace: &str| {
+        let mut items = failing(&state(&[per_pod.clone()], &["50m"]), "custom", unknown);
+        items.push(
+            json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+            "metadata": {}, "items": [{
+                "describedObject": {"kind": "Pod", "namespace": namespace, "name": "x",
+                    "apiVersion": "/v1"},
+                "metric": {"name": "queues"}, "timestamp": build::NOW, "value": "1"}]}),
+        );
+        items
+    };
     let (own, other) = ("external.metrics.k8s.io", "custom.metrics.k8s.io");
     let empty =
         |selector: &str| MetricEmpty { metric: 0, selector: selector.to_owned(), pods: None };
@@ -227,6 +272,42 @@ fn a_metric_that_has_no_value() {
             "has a near name in another API's list",
             unknown_code,
             listed(other, "pods/queue1"),
+            not_found(unknown, None),
+        ),
+        (
+            "has a near name for pods",
+            unknown_code,
+            of_custom(&per_pod, "pods/queues"),
+            not_found(unknown, Some("queues")),
+        ),
+        (
+            "has a near name for services only",
+            unknown_code,
+            of_custom(&per_pod, "services/queues"),
+            not_found(unknown, None),
+        ),
+        (
+            "has a near name for its kind",
+            unknown_code,
+            of_custom(&of_ingress, "ingresses.networking.k8s.io/queues"),
+            not_found(unknown, Some("queues")),
+        ),
+        (
+            "has a near name for pods only",
+            unknown_code,
+            of_custom(&of_ingress, "pods/queues"),
+            not_found(unknown, None),
+        ),
+        (
+            "has a near name with a value of a pod",
+            unknown_code,
+            valued_in("default"),
+            not_found(unknown, Some("queues")),
+        ),
+        (
+            "has a near name in another namespace",
+            unknown_code,
+            valued_in("other"),
             not_found(unknown, None),
         ),
         ("is of the backend", unknown_code, failing(&external, "external", backend), None),
@@ -303,6 +384,7 @@ fn a_container_without_metrics() {
         pods: vec![Unmeasured {
             pod: "web-1".into(),
             has_container: true,
+            is_foreign: false,
             waiting: Some("CrashLoopBackOff".into()),
             restarts: 14,
         }],
@@ -329,6 +411,7 @@ fn a_container_without_metrics() {
         pods: vec![Unmeasured {
             pod: "web-1".into(),
             has_container: false,
+            is_foreign: false,
             waiting: None,
             restarts: 0,
         }],
@@ -341,9 +424,31 @@ fn a_container_without_metrics() {
         items.push(build::with(build::pod("seed-x"), &containers));
         items
     };
-    let seed =
-        Unmeasured { pod: "seed-x".into(), has_container: false, waiting: None, restarts: 0 };
-    let of_foreign = ContainerMetricsMissing { pods: vec![seed], all: 3, ..lacking(true) };
+    let seed = |is_foreign| Unmeasured {
+        pod: "seed-x".into(),
+        has_container: false,
+        is_foreign,
+        waiting: None,
+        restarts: 0,
+    };
+    let of_unknown = ContainerMetricsMissing { pods: vec![seed(false)], all: 3, ..lacking(true) };
+    let of_foreign = ContainerMetricsMissing { pods: vec![seed(true)], ..of_unknown.clone() };
+    // The pods of the target have the template's containers, and that of a Job has the same label.
+    let of_job = {
+        let labels = json!({"app": "web", "pod-template-hash": "5d"});
+        let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5d",
+            "controller": true}]);
+        let own = json!({"metadata": {"labels": labels, "ownerReferences": owner},
+            "spec": {"containers": [build::requesting("app", "100m")]}});
+        let usages = json!({"containers": [{"name": "app", "usage": {"cpu": "50m"}}]});
+        let mut items = with(&with(&renamed("app"), "Pod", &own), "PodMetrics", &usages);
+        let job = json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "seed",
+            "controller": true}]);
+        let patch = json!({"metadata": {"ownerReferences": job},
+            "spec": {"containers": [build::requesting("seed", "100m")]}});
+        items.push(build::with(build::pod("seed-x"), &patch));
+        items
+    };
     let code = Code::ContainerMetricsMissing;
     check(vec![
         (
@@ -365,7 +470,13 @@ fn a_container_without_metrics() {
             crashing("v1.36.2"),
             Some((Severity::Info, false, lacking(false).into())),
         ),
-        ("is not in a pod", code, foreign, Some((Severity::Error, true, of_foreign.into()))),
+        ("is not in a pod", code, foreign, Some((Severity::Error, true, of_unknown.into()))),
+        (
+            "is not in a pod of a Job",
+            code,
+            of_job,
+            Some((Severity::Error, true, of_foreign.into())),
+        ),
         (
             "has been renamed in the template",
             code,

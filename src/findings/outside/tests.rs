@@ -422,6 +422,34 @@ fn a_controller_that_decides_otherwise() {
         facts.would_explain,
         [Setting::CpuInitializationPeriod(minutes(15)), Setting::InitialReadinessDelay(minutes(2))]
     );
+    // It counts since the controller's pass, by the default period of five minutes.
+    let pod = items.iter_mut().rfind(|it| it["kind"] == "Pod").unwrap();
+    pod["status"]["startTime"] = json!("2026-11-21T05:54:55Z");
+    pod["status"]["conditions"][0]["lastTransitionTime"] = json!("2026-11-21T05:56:00Z");
+    assert_eq!(find(Code::DiffersFromStatus, &items), None);
+    // At 42 % of 50 %, four pods stay four, and three are enough for three. The fourth counts unless it was
+    // deleted, or created without having started, and both may have happened since the controller's pass.
+    let behavior = json!({"spec": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}});
+    let pending = |created: &str| {
+        json!({"metadata": {"creationTimestamp": created},
+            "status": {"phase": "Pending", "startTime": null, "conditions": null}})
+    };
+    let deleted = |time: &str| json!({"metadata": {"deletionTimestamp": time}});
+    for (patch, want) in [
+        (deleted("2026-11-21T05:59:20Z"), true),
+        (deleted("2026-11-21T06:00:20Z"), false),
+        (pending("2026-11-21T05:59:40Z"), true),
+        (pending("2026-11-21T05:59:56Z"), false),
+    ] {
+        let state = build::state(&json!({"recommendations": []}));
+        let hpa = build::with(values(42, 4), &behavior);
+        let mut items = with_pods([state, hpa, build::scale(4)], 4, "42m");
+        let pod = items.iter_mut().rfind(|it| it["kind"] == "Pod").unwrap();
+        *pod = build::with(pod.clone(), &patch);
+        let name = pod["metadata"]["name"].clone();
+        items.retain(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != name);
+        assert_eq!(find(Code::DiffersFromStatus, &items).is_some(), want, "{patch}");
+    }
     // At 58 % of 50 %, a controller with the default tolerance goes to 5.
     for (hpa, cpu, flags, want) in [
         (values(58, 4), "58m", json!({}), Some(vec![Setting::Tolerance(0.16)])),

@@ -299,6 +299,7 @@ fn requests_that_are_not_the_templates() {
         vpa: vpa.map(str::to_owned),
         updated: 0,
         is_paused: false,
+        is_seen: false,
         average: Some(350),
     };
     let told = |vpa| Some((Severity::Warning, true, facts(vpa).into()));
@@ -336,10 +337,24 @@ fn requests_that_are_not_the_templates() {
         let status = json!({"status": {"replicas": 2, "observedGeneration": 2}});
         with(items, "Deployment", &status)
     };
-    let kept = {
-        let facts = RequestsDifferFromTemplate { is_paused: true, ..facts(None) };
+    let kept = |is_seen| {
+        let facts = RequestsDifferFromTemplate { is_paused: true, is_seen, ..facts(None) };
         Some((Severity::Warning, true, facts.into()))
     };
+    let of_set = {
+        let facts = RequestsDifferFromTemplate { is_seen: true, ..facts(None) };
+        Some((Severity::Warning, true, facts.into()))
+    };
+    // A pod that its ReplicaSet has replaced, which no status counts.
+    let replaced = |items: &[Value], patch: Value| {
+        let mut items = items.to_vec();
+        let last = items.iter().find(|it| it["metadata"]["name"] == "web-1" && it["kind"] == "Pod");
+        let patch = build::with(json!({"metadata": {"name": "web-2"}}), &patch);
+        items.push(build::with(last.unwrap().clone(), &patch));
+        items
+    };
+    let failed = json!({"status": {"phase": "Failed"}});
+    let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
     let code = Code::RequestsDifferFromTemplate;
     let same = json!([build::requesting("app", "100m")]);
     check(vec![
@@ -353,16 +368,28 @@ fn requests_that_are_not_the_templates() {
         ("in pods of which some are of an earlier revision", code, updated(1), None),
         ("in pods of which the API counts none", code, seen(&differing), None),
         ("in pods of another ReplicaSet", code, made_of(&differing, "100m"), None),
-        ("in pods of the ReplicaSet", code, made_of(&differing, "500m"), told(None)),
-        ("while the target is paused", code, paused(&differing), kept.clone()),
-        ("while the target is paused, says the API", code, paused(&seen(&differing)), kept.clone()),
+        ("in pods of the ReplicaSet", code, made_of(&differing, "500m"), of_set.clone()),
+        ("while the target is paused", code, paused(&differing), kept(false)),
+        ("while the target is paused, says the API", code, paused(&seen(&differing)), kept(false)),
         (
             "while the target is paused, says the ReplicaSet",
             code,
             paused(&made_of(&differing, "100m")),
-            kept,
+            kept(true),
         ),
         ("and the target is paused with the template", code, paused(&updated(2)), told(None)),
+        (
+            "and the target is paused with the template and a failed pod",
+            code,
+            replaced(&paused(&updated(2)), failed),
+            told(None),
+        ),
+        (
+            "and the target is paused with the template, its ReplicaSet and a deleted pod",
+            code,
+            replaced(&paused(&made_of(&updated(2), "500m")), deleted),
+            of_set,
+        ),
         (
             "and the target is paused with the ReplicaSet",
             code,

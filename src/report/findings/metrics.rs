@@ -1,5 +1,6 @@
 //! Words findings about metrics that fail.
 
+use super::owners::APART;
 use super::{About, Advice, Text, Words, names};
 use crate::apimachinery::names::shell_word;
 use crate::cluster::fetch::discovery::segment;
@@ -178,7 +179,7 @@ impl Words for MetricNotFound {
                 Some(about.kubectl_for(&owner.name, "describe scaledobject", "")),
             ),
             (None, Some(near)) => (
-                format!("Use the name {near}, or add a rule to the adapter."),
+                format!("Use the name {near} if that is meant, or add a rule to the adapter."),
                 about.replace(&path, near),
             ),
             (None, None) => {
@@ -382,6 +383,10 @@ impl Words for ContainerMetricsMissing {
             let name = &it.pod;
             let restarts = count(it.restarts, "restart");
             match &it.waiting {
+                _ if !it.has_container && it.is_foreign => format!(
+                    "{name}, which is not of {}, has no container {container}.",
+                    about.hpa().reference()
+                ),
                 _ if !it.has_container => format!("{name} has no container {container}."),
                 Some(reason) => format!("{container} of {name} waits: {reason}, {restarts}."),
                 None if it.restarts > 0 => format!("{container} of {name} has had {restarts}."),
@@ -399,12 +404,16 @@ impl Words for ContainerMetricsMissing {
             let previous = if it.restarts > 0 { " --previous" } else { "" };
             format!("kubectl logs {pod} -c {container} {namespace}{previous}")
         };
-        let lacking = pods.iter().any(|it| !it.has_container);
+        let mut lacking = pods.iter().filter(|it| !it.has_container).peekable();
         let (advice, command) = match template.as_deref() {
-            _ if !lacking => (
+            _ if lacking.peek().is_none() => (
                 format!("Find out why {container} does not run in {}.", names(&names_of)).into(),
                 pods.first().map(logs),
             ),
+            // No rollout of the target changes them.
+            _ if lacking.all(|it| it.is_foreign) => {
+                (APART.into(), about.list_pods("--show-labels"))
+            }
             Some(own) if own.iter().any(|it| **it == *container) && about.is_paused() => (
                 format!("Resume the rollout: the template has the container {container}.").into(),
                 about.resume(),

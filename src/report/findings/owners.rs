@@ -8,6 +8,9 @@ use crate::findings::owners::{
 use crate::report::format_of;
 use crate::report::words::{amount, count, list, percent, sentence};
 
+/// What to do about pods of others that the selector matches.
+pub(super) const APART: &str = "Give the target's pods a label of their own, and select by it.";
+
 /// Returns what to do about a selector that does not select the pods of the target.
 fn selector_advice(about: &About<'_>) -> String {
     match about.hpa().spec.scale_target_ref.group() {
@@ -168,7 +171,7 @@ impl Words for ForeignPods {
         Text {
             summary: format!("{pods} {owners} {counted} for {target}{effect}"),
             evidence,
-            advice: "Give the target's pods a label of their own, and select by it.".into(),
+            advice: APART.into(),
             commands: about.list_pods("--show-labels").into_iter().collect(),
             objects: all.iter().map(|name| format!("pod/{name}")).collect(),
         }

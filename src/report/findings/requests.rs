@@ -403,7 +403,8 @@ impl Words for ResizeInProgress {
 
 impl Words for RequestsDifferFromTemplate {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, resource, containers, pods, vpa, updated, is_paused, average } = self;
+        let Self { metric, resource, containers, pods, vpa, updated, is_paused, is_seen, average } =
+            self;
         let label = about.label(*metric);
         let request = |it: &Differing| match it.least == it.most {
             true => milli(it.least, resource),
@@ -441,19 +442,20 @@ impl Words for RequestsDifferFromTemplate {
         let Some(first) = containers.first() else { return Text::default() };
         if *is_paused {
             let target = about.hpa().reference();
+            let (keep, so) = match is_seen {
+                true => ("keep", "so that its pods get the requests of its template"),
+                false => ("may keep", "which may give its pods the template's requests"),
+            };
             return Text {
                 summary: format!(
-                    "{target} is paused, so its pods keep earlier requests, of which {label} is a share: \
+                    "{target} is paused, so its pods {keep} earlier requests, of which {label} is a share: \
                      {} instead of {} in {}",
                     request(first),
                     wanted(first),
                     first.container
                 ),
                 evidence,
-                advice: format!(
-                    "Resume {target}, so that its pods get the requests of its template."
-                )
-                .into(),
+                advice: format!("Resume {target}, {so}.").into(),
                 commands: about.resume().into_iter().collect(),
                 objects: vec![about.target()],
             };

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use crate::apimachinery::json::{list, null_as_default, optional_time, string_map};
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
@@ -63,6 +64,30 @@ pub struct ObjectMeta {
     /// Who has written what, and when.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
     pub managed_fields: Vec<ManagedFieldsEntry>,
+}
+
+impl ObjectMeta {
+    /// The names, labels and annotations that a manifest states; in the namespace `default` if it states none.
+    pub(crate) fn stated(metadata: &Json) -> Self {
+        let text = |field: &str| metadata[field].as_str().unwrap_or_default().to_owned();
+        let map = |field: &str| {
+            let all = metadata[field].as_object().into_iter().flatten();
+            all.map(|(key, value)| (key.clone(), value.as_str().unwrap_or_default().to_owned()))
+                .collect()
+        };
+        let namespace = match text("namespace") {
+            none if none.is_empty() => "default".to_owned(),
+            own => own,
+        };
+        Self {
+            name: text("name"),
+            generate_name: text("generateName"),
+            namespace,
+            labels: map("labels"),
+            annotations: map("annotations"),
+            ..Self::default()
+        }
+    }
 }
 
 fn is_zero(generation: &i64) -> bool {

@@ -273,7 +273,8 @@ pub(crate) fn counts_as_whole(pod: &Pod, container: Option<&str>, rules: &Rules)
     rules.pod_level_requests && container.is_none() && is_stated()
 }
 
-fn is_pod_level_resource(name: &str) -> bool {
+/// Whether a pod can request it as a whole (`IsSupportedPodLevelResource`).
+pub(crate) fn is_pod_level_resource(name: &str) -> bool {
     matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
 }
 
@@ -296,7 +297,7 @@ fn pod_level_request(pod: &Pod, resource: &str, rules: &Rules) -> Result<i64, St
 
 /// Returns the sum over containers and sidecars, or the largest requirement of an init step if that is
 /// higher (`AggregateContainerRequests`).
-fn aggregate_request(pod: &Pod, resource: &str) -> Option<Amount> {
+pub(crate) fn aggregate_request(pod: &Pod, resource: &str) -> Option<Amount> {
     let mut running = None;
     for container in &pod.containers {
         if let Some(request) = container.requests.get(resource) {

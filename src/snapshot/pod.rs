@@ -54,6 +54,8 @@ pub struct Pod {
     pub init_containers: Shared<Vec<Container>>,
     /// `spec.resources.requests`: requests of the pod as a whole.
     pub requests: Requests,
+    /// `spec.resources.limits`: limits of the pod as a whole.
+    pub limits: Requests,
     /// `spec.overhead`.
     pub overhead: Requests,
     /// The settings, if it has a controller manager's container.
@@ -361,6 +363,7 @@ impl<'de> Deserialize<'de> for Pod {
             init_containers: init_containers.into(),
             manager: spec.containers.manager,
             requests: spec.resources.requests.into_owned(),
+            limits: spec.resources.limits.into_owned(),
             overhead: spec.overhead.into_owned(),
         })
     }
@@ -394,7 +397,7 @@ impl Pod {
                 init_containers: wire::Containers::of(&self.init_containers),
                 resources: wire::Resources {
                     requests: Cow::Borrowed(&self.requests),
-                    limits: Cow::Owned(Requests::default()),
+                    limits: Cow::Borrowed(&self.limits),
                 },
                 overhead: Cow::Borrowed(&self.overhead),
             },

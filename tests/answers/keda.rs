@@ -299,6 +299,25 @@ fn what_keda_refuses() {
         assert_eq!((code, &*stdout), (Some(2), ""), "{to}: {stderr}");
         assert_eq!(stderr, expected, "{to}");
     }
+    // The API server looks at the metadata as it does at that of every object.
+    let named = "  advanced: {horizontalPodAutoscalerConfig: {name: web}}\n";
+    let named = whole.replace("  cooldownPeriod: 120\n", named);
+    let metadata = "metadata: {name: web, namespace: shop}";
+    for (own, begin) in [
+        ("{name: -x, namespace: shop}", "metadata.name: Invalid value: \"-x\": a lowercase"),
+        ("{name: Web_X, namespace: shop}", "metadata.name: Invalid value: \"Web_X\": a lowercase"),
+        (
+            "{name: web, namespace: shop, labels: {\"a b\": c}}",
+            "metadata.labels: Invalid value: \"a b\": name part must",
+        ),
+    ] {
+        assert!(named.contains(metadata), "{named}");
+        let (code, stdout, stderr) =
+            predict(&[], &named.replace(metadata, &format!("metadata: {own}")));
+        assert_eq!((code, &*stdout), (Some(2), ""), "{own}: {stderr}");
+        assert!(stderr.starts_with(&format!("error: standard input: {begin}")), "{stderr}");
+        assert!(stderr.ends_with("hint: the API server would reject this manifest\n"), "{stderr}");
+    }
 }
 
 /// Other metadata of a trigger never leaves the program.

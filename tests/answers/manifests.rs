@@ -734,6 +734,76 @@ fn requests_of_zero_are_told_from_none() {
     }
 }
 
+/// What a template states of the pod as a whole is defaulted as the API server does it, and its huge requests
+/// are compared with what was observed.
+#[test]
+fn a_template_may_request_as_a_whole() {
+    let text = |container: &str, whole: &str| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec:\n  selector: \
+             {{matchLabels: {{app: web}}}}\n  template:\n    metadata: {{labels: {{app: web}}}}\n    spec:\n      \
+             containers: [{{name: app, image: web, resources: {container}}}]\n      resources: {whole}\n"
+        )
+    };
+    let overrides = |container: &str, whole: &str| {
+        let flags = ["--hpa", "-", "-o", "json"];
+        let (code, stdout, stderr) = predict("web", &flags, &text(container, whole));
+        assert_eq!(code, Some(0), "{stderr}");
+        let answer: Value = serde_json::from_str(&stdout).expect("JSON");
+        let all = answer["overrides"].as_array().cloned().unwrap_or_default();
+        let of_pods = all
+            .into_iter()
+            .filter(|own| own["item"].as_str().is_some_and(|item| item.ends_with(" of the pods")));
+        let words = of_pods.map(|own| format!("{} {}", own["item"], own["assumed"]));
+        words.collect::<Vec<_>>().join(", ").replace('"', "")
+    };
+    let limits = "{limits: {cpu: 250m}}";
+    let cpu = "cpu request of the pods 250m";
+    let memory = "memory request of the pods";
+    assert_eq!(overrides("{}", limits), cpu);
+    assert_eq!(overrides("{requests: {memory: 1Gi}}", limits), format!("{memory} 1Gi, {cpu}"));
+    assert_eq!(overrides("{requests: {cpu: 100m}}", limits), "cpu request of the pods 100m");
+    assert_eq!(
+        overrides("{}", "{requests: {cpu: 200m}, limits: {cpu: 250m}}"),
+        "cpu request of the pods 200m"
+    );
+}
+
+/// A note on a huge request compares it with the observed one, also beside a template, and asks for a unit only
+/// where the manifest has none.
+#[test]
+fn huge_requests_of_a_template_are_compared_with_the_observed_ones() {
+    let said = |cpu: &str, flags: &[&str]| {
+        let text = format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec:\n  selector: \
+             {{matchLabels: {{app: web}}}}\n  template:\n    metadata: {{labels: {{app: web}}}}\n    spec: \
+             {{containers: [{{name: app, image: web, resources: {{requests: {{cpu: {cpu}}}}}}}]}}\n"
+        );
+        let flags = [&["--hpa", "-", "-o", "json"], flags].concat();
+        let (code, stdout, stderr) = predict("web", &flags, &text);
+        assert_eq!(code, Some(0), "{stderr}");
+        let answer: Value = serde_json::from_str(&stdout).expect("JSON");
+        let notes = answer["notes"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        notes.filter(|note| note.contains(" is assumed to be ")).collect::<Vec<_>>().join(", ")
+    };
+    // 100m are observed.
+    assert_eq!(said("1m", &["--request=app=cpu=200m"]), "");
+    assert_eq!(said("200m", &["--request=app=cpu=9"]), "");
+    let of_flag = said("1", &["--request=app=cpu=20"]);
+    assert!(of_flag.contains("20, 200 times the observed 100m"), "{of_flag}");
+    assert!(of_flag.contains("thousandths of a core"), "{of_flag}");
+    for bare in ["200", "'200'"] {
+        assert!(said(bare, &[]).ends_with("; 200 thousandths of a core would be 200m"), "{bare}");
+    }
+    for with_unit in ["512Mi", "2k"] {
+        let said = said(with_unit, &[]);
+        assert!(
+            said.contains(" times the observed 100m") && !said.contains("thousandths"),
+            "{said}"
+        );
+    }
+}
+
 /// A note says how the pods come to be replaced, by the manifest or else by the running workload.
 #[test]
 fn how_pods_are_replaced_is_said() {

@@ -741,6 +741,13 @@ fn a_request_that_cannot_be_is_refused_with_what_can() {
     }
     let error = predict(&as_a_whole(), &["--request=app=cpu=1".to_owned()]).expect_err("whole");
     assert_eq!(error.hint.as_deref(), Some("--request cpu=1 changes that"));
+    let error = predict(&as_a_whole(), &["--request=cpu=50m".to_owned()]).expect_err("too little");
+    assert_eq!(
+        error.message,
+        "--request cpu=50m: the containers of a pod would request 170m cpu, more than the 50m of the pod as a \
+         whole (spec.resources)"
+    );
+    assert!(predict(&as_a_whole(), &["--request=cpu=170m".to_owned()]).is_ok());
 }
 
 #[test]

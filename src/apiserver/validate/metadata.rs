@@ -31,6 +31,17 @@ pub(crate) fn validate(metadata: &ObjectMeta, path: &Path) -> Vec<Cause> {
         causes.push(path.child("generation").invalid(shown, "must be greater than or equal to 0"));
     }
 
+    causes.extend(validate_maps(metadata, path));
+
+    let owners = path.child("ownerReferences");
+    causes.extend(validate_owner_references(&metadata.owner_references, &owners));
+    causes.extend(validate_finalizers(&metadata.finalizers, &path.child("finalizers")));
+    causes
+}
+
+/// Labels and annotations (`ValidateLabels`, `ValidateAnnotations`).
+pub(super) fn validate_maps(metadata: &ObjectMeta, path: &Path) -> Vec<Cause> {
+    let mut causes = Vec::new();
     let labels = path.child("labels");
     for (key, value) in &metadata.labels {
         invalid(&mut causes, &labels, key, &names::label_key(key));
@@ -45,10 +56,6 @@ pub(crate) fn validate(metadata: &ObjectMeta, path: &Path) -> Vec<Cause> {
     if size > ANNOTATIONS_MAX {
         causes.push(annotations.too_long(ANNOTATIONS_MAX));
     }
-
-    let owners = path.child("ownerReferences");
-    causes.extend(validate_owner_references(&metadata.owner_references, &owners));
-    causes.extend(validate_finalizers(&metadata.finalizers, &path.child("finalizers")));
     causes
 }
 

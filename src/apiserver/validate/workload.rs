@@ -1,22 +1,33 @@
-//! Why the API server would reject a workload, for what an answer depends on: its strategy, its selector and
-//! the labels of its template, the names and images of containers, and their requests and limits. Follows
-//! `ValidateDeploymentSpec`, `ValidatePodTemplateSpecForReplicaSet`, `validateContainerCommon` and
-//! `ValidateResourceRequirements`.
+//! Why the API server would reject a workload, for what an answer depends on: its names and labels, its
+//! strategy, its selector and the labels of its template, the names and images of containers, and the requests
+//! and limits of containers and of the pod as a whole. Follows `ValidateDeploymentSpec`,
+//! `ValidatePodTemplateSpecForReplicaSet`, `validateContainerCommon`, `ValidateResourceRequirements` and
+//! `validatePodResourceConsistency`.
 
 use serde_json::{Value as Json, json};
 
 use super::cause::{Cause, Path, Shown};
+use super::metadata;
 use crate::apimachinery::names;
-use crate::apimachinery::quantity::{Amount, Format, Quantity};
-use crate::snapshot::pod::{Container, Pod};
+use crate::apimachinery::quantity::{Amount, Quantity};
+use crate::apiserver::metadata::ObjectMeta;
+use crate::engine::pods::aggregate_request;
+use crate::numbers::format_of;
+use crate::snapshot::pod::{Pod, Requests};
 use crate::snapshot::surroundings::{IntOrString, RollingUpdate, UpdateStrategy, Workload};
 
-/// Returns why the API server would not take the replicas, the selector and the template of a workload, of
-/// which `whole` is the JSON; empty if it would, and for a workload without a template.
+/// Returns why the API server would not take the metadata, the replicas, the selector and the template of a
+/// workload, of which `whole` is the JSON; empty if it would.
 #[must_use]
 pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
     let path = Path::new("spec");
     let mut causes = Vec::new();
+    // A saved state has objects that an API server has accepted, without their images.
+    let is_admitted = whole["metadata"]["uid"].is_string();
+    if !is_admitted && whole["metadata"].is_object() {
+        let stated = ObjectMeta::stated(&whole["metadata"]);
+        causes.extend(metadata::validate(&stated, &Path::new("metadata")));
+    }
     if let Some(replicas) = workload.replicas.filter(|replicas| *replicas < 0) {
         let shown = Shown::Number(replicas.into());
         causes.push(path.child("replicas").invalid(shown, NOT_NEGATIVE));
@@ -24,7 +35,13 @@ pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
     causes.extend(validate_strategy(workload, &path));
     let Some(template) = workload.template.as_deref() else { return causes };
     causes.extend(validate_selector(workload, template, &path));
-    causes.extend(validate_pod(template, whole, &path.child("template").child("spec")));
+    let path = path.child("template");
+    let spec = &whole["spec"]["template"];
+    if !is_admitted {
+        let stated = ObjectMeta::stated(&spec["metadata"]);
+        causes.extend(metadata::validate_maps(&stated, &path));
+    }
+    causes.extend(validate_pod(template, &spec["spec"], is_admitted, &path.child("spec")));
     causes
 }
 
@@ -132,11 +149,10 @@ fn validate_selector(workload: &Workload, template: &Pod, path: &Path) -> Option
     Some(path.invalid(Shown::Raw(&labels), detail))
 }
 
-fn validate_pod(template: &Pod, whole: &Json, path: &Path) -> Vec<Cause> {
-    let mut causes = Vec::new();
-    // A saved state has objects that an API server has accepted, without their images.
-    let is_admitted = whole["metadata"]["uid"].is_string();
-    let spec = &whole["spec"]["template"]["spec"];
+fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &Path) -> Vec<Cause> {
+    let resources = path.child("resources");
+    let mut causes = validate_resources(&template.requests, &template.limits, &resources);
+    causes.extend(validate_whole(template, &resources));
     if template.containers.is_empty() {
         causes.push(path.child("containers").required(""));
     }
@@ -160,30 +176,60 @@ fn validate_pod(template: &Pod, whole: &Json, path: &Path) -> Vec<Cause> {
             if !is_admitted && image.is_none_or(str::is_empty) {
                 causes.push(path.child("image").required(""));
             }
-            causes.extend(validate_resources(container, &path.child("resources")));
+            let own = path.child("resources");
+            causes.extend(validate_resources(&container.requests, &container.limits, &own));
         }
     }
     causes
 }
 
-fn validate_resources(container: &Container, path: &Path) -> Vec<Cause> {
+fn shown(resource: &str, amount: &Amount) -> String {
+    Quantity::from_milli(amount.milli_value(), format_of(resource)).to_string()
+}
+
+/// What the pod requests as a whole is enough for its containers, none of which has a higher limit.
+fn validate_whole(template: &Pod, path: &Path) -> Vec<Cause> {
     let mut causes = Vec::new();
-    let shown =
-        |amount: &Amount| Quantity::from_milli(amount.milli_value(), Format::DecimalSI).to_string();
-    for (list, amounts) in [("limits", &container.limits), ("requests", &container.requests)] {
+    for (resource, request) in &template.requests.0 {
+        if let Some(sum) = aggregate_request(template, resource).filter(|sum| sum > request) {
+            let detail = format!(
+                "must be greater than or equal to aggregate container requests of {}",
+                shown(resource, &sum)
+            );
+            let path = path.child("requests").key(resource);
+            causes.push(path.invalid(Shown::Json(&shown(resource, request)), &detail));
+        }
+    }
+    for (place, container) in template.containers.iter().enumerate() {
+        for (resource, limit) in &container.limits.0 {
+            if let Some(whole) = template.limits.get(resource).filter(|whole| limit > *whole) {
+                let whole = shown(resource, whole);
+                let detail = format!("must be less than or equal to pod limits of {whole}");
+                // Upstream builds it on the path of the pod's resources.
+                let path = path.child("containers").index(place).key(resource).child("limits");
+                causes.push(path.invalid(Shown::Json(&shown(resource, limit)), &detail));
+            }
+        }
+    }
+    causes
+}
+
+fn validate_resources(requests: &Requests, limits: &Requests, path: &Path) -> Vec<Cause> {
+    let mut causes = Vec::new();
+    for (list, amounts) in [("limits", limits), ("requests", requests)] {
         let path = path.child(list);
         for (resource, amount) in &amounts.0 {
             if *amount < Amount::default() {
-                let shown = shown(amount);
+                let shown = shown(resource, amount);
                 causes.push(path.key(resource).invalid(Shown::Json(&shown), NOT_NEGATIVE));
             }
         }
     }
-    for (resource, request) in &container.requests.0 {
-        if let Some(limit) = container.limits.get(resource).filter(|limit| request > *limit) {
-            let detail =
-                format!("must be less than or equal to {resource} limit of {}", shown(limit));
-            let shown = shown(request);
+    for (resource, request) in &requests.0 {
+        if let Some(limit) = limits.get(resource).filter(|limit| request > *limit) {
+            let limit = shown(resource, limit);
+            let detail = format!("must be less than or equal to {resource} limit of {limit}");
+            let shown = shown(resource, request);
             causes.push(path.child("requests").invalid(Shown::Json(&shown), &detail));
         }
     }
@@ -330,6 +376,102 @@ mod tests {
             let found: Vec<String> = found.iter().map(ToString::to_string).collect();
             assert_eq!(found.join("; "), causes);
         }
+    }
+
+    /// The causes that the API server has against the template of a workload.
+    fn causes(metadata: &Json, template: &Json) -> String {
+        let workload = Workload {
+            template: Some(serde_json::from_value(template.clone()).unwrap()),
+            ..Workload::default()
+        };
+        let found =
+            validate(&workload, &json!({"metadata": metadata, "spec": {"template": template}}));
+        found.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+    }
+
+    /// A pod has requests and limits as a whole, which its containers have to fit into.
+    #[test]
+    fn what_a_pod_requests_as_a_whole_is_checked() {
+        let at = "spec.template.spec.resources";
+        let least = "must be greater than or equal to";
+        for (whole, container, expected) in [
+            (
+                json!({"requests": {"cpu": "300m"}, "limits": {"cpu": "300m"}}),
+                json!({"requests": {"cpu": "0.3"}}),
+                String::new(),
+            ),
+            (
+                json!({"limits": {"cpu": "250m"}}),
+                json!({"requests": {"memory": "1Gi"}}),
+                String::new(),
+            ),
+            (
+                json!({"requests": {"cpu": "-300m"}}),
+                json!({}),
+                format!("{at}.requests[cpu]: Invalid value: \"-300m\": {least} 0"),
+            ),
+            (
+                json!({"requests": {"cpu": "50m", "memory": "1Gi"}}),
+                json!({"requests": {"cpu": "300m", "memory": "2Gi"}}),
+                format!(
+                    "{at}.requests[cpu]: Invalid value: \"50m\": {least} aggregate container requests of 300m; \
+                     {at}.requests[memory]: Invalid value: \"1Gi\": {least} aggregate container requests of 2Gi"
+                ),
+            ),
+            (
+                json!({"requests": {"cpu": "300m"}, "limits": {"cpu": "100m"}}),
+                json!({}),
+                format!(
+                    "{at}.requests: Invalid value: \"300m\": must be less than or equal to cpu limit of 100m"
+                ),
+            ),
+            (
+                json!({"limits": {"cpu": "100m"}}),
+                json!({"limits": {"cpu": "200m"}}),
+                format!(
+                    "{at}.containers[0][cpu].limits: Invalid value: \"200m\": must be less than or equal to \
+                     pod limits of 100m"
+                ),
+            ),
+        ] {
+            let container = json!({"name": "app", "image": "web", "resources": container});
+            let template = json!({"spec": {"containers": [container], "resources": whole}});
+            assert_eq!(causes(&json!({"name": "web"}), &template), expected);
+        }
+    }
+
+    #[test]
+    fn names_and_labels_are_checked() {
+        let labels = |labels: Json| {
+            let spec = json!({"containers": [{"name": "app", "image": "web"}]});
+            json!({"metadata": {"labels": labels}, "spec": spec})
+        };
+        let good = labels(json!({"a/b": "c"}));
+        let web = json!({"name": "web", "labels": {"x": ""}});
+        assert_eq!(causes(&web, &good), "");
+        for (metadata, template, begin) in [
+            (json!({"name": "-web"}), &good, "metadata.name: Invalid value: \"-web\": "),
+            (
+                json!({"name": "web", "labels": {"a b": "c"}}),
+                &good,
+                "metadata.labels: Invalid value: \"a b\": ",
+            ),
+            (
+                web.clone(),
+                &labels(json!({"x y": "z"})),
+                "spec.template.labels: Invalid value: \"x y\": ",
+            ),
+            (
+                web.clone(),
+                &labels(json!({"a": "-bad-"})),
+                "spec.template.labels: Invalid value: \"-bad-\": ",
+            ),
+        ] {
+            let found = causes(&metadata, template);
+            assert!(found.starts_with(begin) && !found.contains("; "), "{found}");
+        }
+        // What an API server has accepted is not judged anew.
+        assert_eq!(causes(&json!({"name": "-web", "uid": "u"}), &labels(json!({"x y": "z"}))), "");
     }
 
     #[test]

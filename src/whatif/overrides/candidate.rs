@@ -65,6 +65,8 @@ pub(super) struct WorkloadManifest {
     pub(super) object: Workload,
     /// The file.
     pub(super) origin: String,
+    /// The containers whose cores are stated without a unit; none stands for the pod as a whole.
+    pub(super) bare_cores: Vec<Option<Box<str>>>,
     /// What is to be said of it, or why it cannot be assumed.
     notes: Result<Vec<Note>, Error>,
 }
@@ -278,11 +280,13 @@ impl WorkloadManifest {
     fn read(object: Workload, whole: &Undecoded, validate: Validate) -> Self {
         let Undecoded { origin, json, .. } = whole;
         let place = format!("{origin}: {}", object.reference());
-        let read = || {
+        let mut bare_cores = Vec::new();
+        let mut read = || {
             let whole: Json = serde_json::from_str(json.expose())
                 .map_err(|e| Error::usage(format!("{place}: {e}")))?;
             let unknown = unknown_in_workload(&whole, &object.group, &object.kind);
             let mut notes = ignored(&unknown, &place, validate)?;
+            bare_cores = states_bare_cores(&whole["spec"]["template"]["spec"]);
             if let Some(own) = whole["spec"]["workloadRef"]["name"].as_str() {
                 let kind = whole["spec"]["workloadRef"]["kind"].as_str().unwrap_or_default();
                 let (workload, of) = (object.reference(), format!("{kind}/{own}"));
@@ -296,7 +300,8 @@ impl WorkloadManifest {
                     .hint("the API server would reject this manifest")),
             }
         };
-        Self { notes: read(), origin: origin.clone(), object }
+        let notes = read();
+        Self { notes, bare_cores, origin: origin.clone(), object }
     }
 
     /// What is to be said of it.
@@ -307,6 +312,21 @@ impl WorkloadManifest {
     pub(super) fn notes(&self) -> Result<Vec<Note>, Error> {
         self.notes.clone()
     }
+}
+
+/// The containers of a pod's spec whose cores have no unit, and none if those of the pod as a whole have none.
+fn states_bare_cores(spec: &Json) -> Vec<Option<Box<str>>> {
+    let is_bare = |resources: &Json| {
+        let request = &resources["requests"]["cpu"];
+        let cores = if request.is_null() { &resources["limits"]["cpu"] } else { request };
+        let is_bare = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+        cores.is_u64() || cores.as_str().is_some_and(|text| is_bare(text.trim()))
+    };
+    let lists = ["containers", "initContainers"].into_iter();
+    let all = lists.flat_map(|list| spec[list].as_array().into_iter().flatten());
+    let bare = all.filter(|own| is_bare(&own["resources"]));
+    let bare = bare.filter_map(|own| Some(Some(own["name"].as_str()?.into())));
+    bare.chain(is_bare(&spec["resources"]).then_some(None)).collect()
 }
 
 impl Manifest {
@@ -359,6 +379,14 @@ impl Manifest {
             let unknown = keda::unknown_fields(json.expose()).map_err(|e| refused(e, origin))?;
             let unknown = ignored(&unknown, origin, validate)?;
             let made = KedaHpa::of(json.expose(), namespace).map_err(|e| refused(e, origin))?;
+            let whole: Json = serde_json::from_str(json.expose())
+                .map_err(|e| Error::usage(format!("{origin}: {e}")))?;
+            let causes = validate::of_metadata(&ObjectMeta::stated(&whole["metadata"]));
+            let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
+            if !causes.is_empty() {
+                return Err(Error::usage(format!("{origin}: {}", causes.join("; ")))
+                    .hint("the API server would reject this manifest"));
+            }
             let KedaHpa { name, namespace, spec, open, takes_over, mut notes } = made;
             notes.extend(unknown);
             let namespace = namespace.unwrap_or_default();

@@ -170,7 +170,7 @@ impl Assumptions {
         let was = input.snapshot.clone();
         let mut overrides = Vec::new();
         self.spec.apply(&mut input, &mut overrides)?;
-        requests::set_typed(&mut input, &self.requests, &mut overrides)?;
+        requests::set_typed(&mut input, &was.pods, &self.requests, &mut overrides)?;
         let Input { snapshot, notes, .. } = &mut input;
         let chosen = self.pods.apply(snapshot, decision, &mut overrides, notes)?;
 

@@ -7,7 +7,7 @@ use super::pods::{known_selector, of_target};
 use super::{Override, Reported};
 use crate::apimachinery::names::nearest;
 use crate::apimachinery::quantity::{Amount, Quantity};
-use crate::engine::pods::counts_as_whole;
+use crate::engine::pods::{aggregate_request, counts_as_whole};
 use crate::engine::rules::Rules;
 use crate::error::Error;
 use crate::numbers::format_of;
@@ -30,8 +30,10 @@ pub struct NewRequest {
     pub resource: ResourceName,
     /// What the request becomes.
     pub to: RequestChange,
-    /// The same as it was typed, or stands in the template.
+    /// The same as it was typed, or as the amount in the template.
     pub text: String,
+    /// Whether it states cores without a unit, where thousandths are usual.
+    pub lacks_unit: bool,
 }
 
 /// What a request becomes.
@@ -87,18 +89,21 @@ impl NewRequest {
         pods.try_fold(false, |any, pod| Ok(any || self.new_request(pod)?.is_some()))
     }
 
-    /// That a pod is to request so much more than it does that a unit may have been forgotten, or that no node
-    /// may have it.
-    fn far<'p>(&self, pods: impl Iterator<Item = &'p Pod>) -> Result<Option<Note>, Error> {
+    /// That a pod is to request so much more than it was observed to that a unit may have been forgotten, or
+    /// that no node may have it. Each pod comes after itself as it was observed.
+    fn far<'p>(
+        &self,
+        pods: impl Iterator<Item = (&'p Pod, &'p Pod)>,
+    ) -> Result<Option<Note>, Error> {
         /// How many times as much as before.
         const MANY: i64 = 100;
         /// Where there was no request: 100 cores or a tebibyte, in milli-units.
         const MUCH: [i64; 2] = [100_000, 1 << 40];
         let quantity = |milli| Quantity::from_milli(milli, format_of(&self.resource));
-        for pod in pods {
-            let Some(Some(after)) = self.new_request(pod)? else { continue };
-            let after = after.milli_value();
-            let before = self.request(pod).map(Amount::milli_value).filter(|before| *before > 0);
+        for (was, pod) in pods {
+            let after = self.new_request(pod)?.unwrap_or_else(|| self.request(pod).cloned());
+            let Some(after) = after.map(|after| after.milli_value()) else { continue };
+            let before = self.request(was).map(Amount::milli_value).filter(|before| *before > 0);
             let much =
                 if &*self.resource == "cpu" { MUCH[0] } else { MUCH[1].saturating_mul(1000) };
             if before.map_or(after >= much, |before| after / MANY >= before) {
@@ -107,9 +112,7 @@ impl NewRequest {
                     before: before.map(quantity),
                     after: quantity(after),
                     times: before.map_or(0, |before| after / before),
-                    // Bare cores, where thousandths are usual.
-                    lacks_unit: &*self.resource == "cpu"
-                        && self.text.bytes().all(|c| c.is_ascii_digit()),
+                    lacks_unit: self.lacks_unit,
                 }));
             }
         }
@@ -163,13 +166,15 @@ impl NewRequest {
     }
 }
 
-/// Gives all pods of the target other requests, and the templates that they are made of.
+/// Gives all pods of the target other requests, and the templates that they are made of. `was` are the same
+/// pods as they were observed.
 ///
 /// # Errors
 ///
 /// It is not known which pods the target has, or a request would be larger than any can be.
 pub(super) fn set_requests(
     input: &mut Input,
+    was: &[Shared<Pod>],
     new: &[NewRequest],
     overrides: &mut Vec<Override>,
 ) -> Result<(), Error> {
@@ -185,14 +190,13 @@ pub(super) fn set_requests(
             pods.filter(|pod| selector.matches(&pod.labels))
         };
         // What is typed goes before a template.
-        let earlier = overrides.iter().position(|it| it.item == own.item());
-        let observed = match earlier.map(|place| overrides.remove(place)) {
-            Some(earlier) => earlier.observed,
-            None => own.reported(pods()),
-        };
+        overrides.retain(|it| it.item != own.item());
+        let both = was.iter().map(|pod| &**pod).zip(snapshot.pods.iter().map(|pod| &**pod));
+        let both = || both.clone().filter(|(_, pod)| selector.matches(&pod.labels));
+        let observed = own.reported(both().map(|(was, _)| was));
         any |= own.changes(pods())?;
         notes.retain(|note| !matches!(note, Note::RequestFar { item, .. } if *item == own.item()));
-        notes.extend(own.far(pods())?);
+        notes.extend(own.far(both())?);
         let of_target = snapshot.pods.iter_mut().filter(|pod| selector.matches(&pod.labels));
         for pod in of_target {
             own.set(pod)?;
@@ -223,6 +227,7 @@ pub(super) fn set_requests(
 /// The pods have no such container, it is not known which is meant, or something is set twice.
 pub(super) fn set_typed(
     input: &mut Input,
+    was: &[Shared<Pod>],
     typed: &[TypedRequest],
     overrides: &mut Vec<Override>,
 ) -> Result<(), Error> {
@@ -247,7 +252,28 @@ pub(super) fn set_typed(
             flags.push(&typed.flag);
         }
     }
-    set_requests(input, &new, overrides)
+    set_requests(input, was, &new, overrides)?;
+    let Snapshot { controller, .. } = &input.snapshot;
+    let rules = Rules::of(&controller.version, controller.gates);
+    let pods = of_target(&input.snapshot)?;
+    for pod in pods.iter().filter(|pod| counts_as_whole(pod, None, &rules)) {
+        for (NewRequest { resource, .. }, flag) in new.iter().zip(&flags) {
+            let sum = aggregate_request(pod, resource);
+            let Some((sum, whole)) = sum.zip(pod.requests.get(resource)) else { continue };
+            if sum > *whole {
+                let quantity = |amount: &Amount| {
+                    Quantity::from_milli(amount.milli_value(), format_of(resource))
+                };
+                let (sum, whole) = (quantity(&sum), quantity(whole));
+                return Err(Error::usage(format!(
+                    "{flag}: the containers of a pod would request {sum} {resource}, more than the {whole} \
+                     of the pod as a whole (spec.resources)"
+                ))
+                .hint("the API server would reject such a pod"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A request as it was typed: `[CONTAINER=]RESOURCE=VALUE`.
@@ -306,7 +332,8 @@ impl TypedRequest {
 
     fn new_request(&self, container: Option<Box<str>>) -> NewRequest {
         let Self { resource, to, text, .. } = self.clone();
-        NewRequest { container, resource, to, text }
+        let lacks_unit = &*resource == "cpu" && text.bytes().all(|c| c.is_ascii_digit());
+        NewRequest { container, resource, to, text, lacks_unit }
     }
 
     /// What the pods are given. Without a container, a change is one of every request, and an amount that

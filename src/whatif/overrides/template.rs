@@ -10,13 +10,14 @@ use super::requests::{NewRequest, RequestChange, set_requests};
 use super::{Override, Reported};
 use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::{Labels, Selector};
+use crate::engine::pods::{aggregate_request, is_pod_level_resource};
 use crate::error::Error;
 use crate::numbers::format_of;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
-use crate::snapshot::pod::{Container, Pod, Requests};
+use crate::snapshot::pod::{Container, Pod, Requests, resource_name};
 use crate::snapshot::surroundings::{ManifestReplicas, Workload};
 
 /// The item of what is assumed with a template.
@@ -65,7 +66,7 @@ pub(super) fn apply(
     overrides: &mut Vec<Override>,
 ) -> Result<(), Error> {
     let mut notes = manifest.notes()?;
-    let WorkloadManifest { object: manifest, origin, .. } = manifest;
+    let WorkloadManifest { object: manifest, origin, bare_cores, .. } = manifest;
     let reference = manifest.reference();
     let namespace = &input.snapshot.hpa.namespace;
     if let Some(own) = manifest.metadata.namespace.as_ref().filter(|own| *own != namespace) {
@@ -91,7 +92,7 @@ pub(super) fn apply(
     overrides.push(Override::event(TEMPLATE, format!("of {reference} from {origin}")));
     let pods = || input.snapshot.pods.iter().map(|pod| &**pod).filter(|pod| is_own(pod));
     let mut kept = (Vec::new(), Vec::new());
-    let requests = match &running {
+    let mut requests = match &running {
         Some(running) => new_requests(running, &template, true),
         None => {
             let mut all: Vec<NewRequest> = Vec::new();
@@ -124,7 +125,11 @@ pub(super) fn apply(
     let changes = model.map(|model| changes(&model, &template, running.is_some(), keeps_pods));
     let changes = changes.unwrap_or_default();
 
-    set_requests(input, &requests, overrides)?;
+    for own in &mut requests {
+        own.lacks_unit = &*own.resource == "cpu" && bare_cores.contains(&own.container);
+    }
+    let was = input.snapshot.pods.clone();
+    set_requests(input, &was, &requests, overrides)?;
     let unmeasured = changes.iter().filter_map(|change| match change {
         Change::Add(List::InitContainers, container) if !container.restart_always => None,
         Change::Add(_, container) => Some(container.name.to_string()),
@@ -216,8 +221,9 @@ fn new_selector(manifest: &Workload, running: &Selector) -> Option<Note> {
     })
 }
 
-/// A pod as the API server makes it of a template: what has a limit and no request requests the limit
-/// (`SetDefaults_Pod`).
+/// A pod as the API server makes it of a template: what has a limit and no request requests the limit, and a
+/// pod that has limits as a whole requests what its containers request together, or else those limits
+/// (`SetDefaults_Pod`, `defaultPodRequests`).
 fn as_pod(template: &Pod) -> Pod {
     let mut pod = template.clone();
     for Container { requests, limits, .. } in pod.containers_mut() {
@@ -225,6 +231,19 @@ fn as_pod(template: &Pod) -> Pod {
             if requests.get(resource).is_none() {
                 requests.0.push((resource.clone(), limit.clone()));
             }
+        }
+    }
+    if pod.limits.0.is_empty() {
+        return pod;
+    }
+    let of_containers = ["cpu", "memory"].into_iter();
+    let of_containers = of_containers
+        .filter_map(|resource| Some((resource_name(resource), aggregate_request(&pod, resource)?)));
+    let own = pod.limits.0.iter().filter(|(resource, _)| is_pod_level_resource(resource));
+    let defaults: Vec<_> = of_containers.chain(own.cloned()).collect();
+    for (resource, amount) in defaults {
+        if pod.requests.get(&resource).is_none() {
+            pod.requests.0.push((resource, amount));
         }
     }
     pod
@@ -271,6 +290,7 @@ fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewReque
             resource: resource.clone(),
             to: RequestChange::To(now.clone()),
             text: Quantity::from_milli(now.milli_value(), format_of(resource)).to_string(),
+            lacks_unit: false,
         }));
         let gone = before.0.iter().filter(|(resource, _)| after.get(resource).is_none());
         all.extend(gone.filter(|_| is_template).map(|(resource, _)| NewRequest {
@@ -278,6 +298,7 @@ fn new_requests(before: &Pod, template: &Pod, is_template: bool) -> Vec<NewReque
             resource: resource.clone(),
             to: RequestChange::Gone,
             text: "none".to_owned(),
+            lacks_unit: false,
         }));
     }
     all

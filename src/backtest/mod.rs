@@ -57,6 +57,8 @@ pub struct Run {
     pub input: Input,
     /// Each assumption.
     pub overrides: Vec<Override>,
+    /// The same with the pods that are rolled out later, if some are.
+    pub rolled_out: Option<Box<Input>>,
     /// Its passes and totals.
     pub timeline: Timeline,
 }
@@ -114,6 +116,7 @@ pub struct Spec {
 pub struct Prepared {
     input: Input,
     overrides: Vec<Override>,
+    rolled_out: Option<Box<Input>>,
     first: Decision,
     player: Player,
 }
@@ -175,6 +178,7 @@ impl Plan {
         let assumptions = assumptions.clone().starting_with(self.replicas);
         let (timeline, decision) = (self.timeline.clone(), decide(&self.observed));
         let (mut input, mut overrides) = assumptions.apply(self.observed.clone(), &decision)?;
+        let mut rolled_out = None;
         let player = match assumptions.with_running_template() {
             None => Player::new(timeline, &mut input.snapshot, &mut overrides),
             // A percentage refers to the requests of the running pods, so that all runs have the same load.
@@ -184,7 +188,9 @@ impl Plan {
                 let mut player = Player::beside(timeline, was, Some(is), &mut overrides);
                 match (self.rollout, &mut player) {
                     (Some(at), Ok(player)) => {
-                        roll_out(at, &assumptions, player, running, &mut input, &mut overrides)?;
+                        let is = &mut input;
+                        rolled_out =
+                            roll_out(at, &assumptions, player, running, is, &mut overrides)?;
                     }
                     _ => use_as(&mut input.snapshot, running.snapshot),
                 }
@@ -201,7 +207,7 @@ impl Plan {
         drop_known(snapshot, |container| player.has_load_of(container), notes);
         let first = decide(&input);
         overrides.iter_mut().for_each(|own| own.came_to(&first));
-        Ok(Prepared { input, overrides, first, player })
+        Ok(Prepared { input, overrides, rolled_out, first, player })
     }
 
     /// Plays the HPA as it is and each candidate, and compares them. `None` if the scale cannot be read.
@@ -234,15 +240,15 @@ impl Plan {
             let courses = replay.start().zip(own.start()).filter(|_| !stretches.all.is_empty());
             let parted = courses.map(|(one, other)| Parting::find(one, other));
             let parted = parted.transpose()?.flatten();
-            let Prepared { input, overrides, .. } = own;
-            let run = Run { name, input, overrides, timeline: played };
+            let Prepared { input, overrides, rolled_out, .. } = own;
+            let run = Run { name, input, overrides, rolled_out, timeline: played };
             runs.push(Candidate { run, manifest, parted, stretches });
         }
-        let Prepared { input, overrides, .. } = replay;
+        let Prepared { input, overrides, rolled_out, .. } = replay;
         Ok(Some(Backtest {
             load: trace.map(|trace| trace.facts(input.snapshot.now, timeline.totals.span())),
             lacking,
-            replay: Run { name: "replay".to_owned(), input, overrides, timeline },
+            replay: Run { name: "replay".to_owned(), input, overrides, rolled_out, timeline },
             candidates: runs,
             check,
             ready_after: record.as_ref().and_then(Record::ready_after),
@@ -251,7 +257,8 @@ impl Plan {
     }
 }
 
-/// Makes a run begin with the running pods, and roll out the pods of `input` later.
+/// Makes a run begin with the running pods, and roll out the pods of `input` later. Returns the input with
+/// these, if it comes to that.
 fn roll_out(
     at: SignedDuration,
     assumptions: &Assumptions,
@@ -259,7 +266,7 @@ fn roll_out(
     running: Input,
     input: &mut Input,
     overrides: &mut Vec<Override>,
-) -> Result<(), Error> {
+) -> Result<Option<Box<Input>>, Error> {
     let hpa = &input.snapshot.hpa;
     let target = &hpa.spec.scale_target_ref;
     let name = hpa.reference();
@@ -274,6 +281,7 @@ fn roll_out(
     let played = strategy.unwrap_or_else(|| Strategy::default_of(target));
     let rollout = Rollout::between(&running.snapshot, &input.snapshot, at, played);
     input.notes.retain(|note| !matches!(note, Note::RolloutFirst { .. }));
+    let mut rolled_out = None;
     if let Some(rollout) = rollout {
         let own = rollout.own();
         if how == Replacement::Paused {
@@ -281,6 +289,7 @@ fn roll_out(
         } else if !player.roll_out(rollout, running.snapshot.controller.sync_period) {
             input.notes.push(Note::RolloutAfterEnd { at, target: name });
         } else {
+            rolled_out = Some(Box::new(input.clone()));
             overrides.push(own);
             if strategy.is_none() {
                 let is_stateful = Strategy::is_stateful(target);
@@ -289,7 +298,7 @@ fn roll_out(
         }
     }
     input.snapshot = running.snapshot;
-    Ok(())
+    Ok(rolled_out)
 }
 
 /// Gives the pods of a snapshot the usage of the same pods in another one, in all containers that both have.

@@ -2,9 +2,11 @@
 
 use crate::error::Error;
 use crate::findings::{Code, Watched};
+use crate::order;
 use crate::pass::Pass;
 use crate::report::Explanation;
 use crate::report::expected::Judged;
+use crate::snapshot::input::Input;
 use crate::whatif::expect::{Expectation, Facts};
 
 /// The exit code if what `--fail-on` names is found.
@@ -25,6 +27,24 @@ impl FindingsWatch {
             fail_on: fail_on.collect::<Result<_, _>>()?,
             ignored: ignored.collect::<Result<_, _>>()?,
         })
+    }
+
+    /// Explains the first pass of a run. What holds throughout the run is found in the pods that are rolled out
+    /// during it.
+    pub(super) fn explain<'p>(
+        &self,
+        pass: &'p Pass,
+        rolled_out: Option<&Input>,
+    ) -> Explanation<'p> {
+        let mut explanation = Explanation::new(pass);
+        if let Some(input) = rolled_out {
+            let later = Pass::run(input.clone());
+            let later = Explanation::new(&later).findings;
+            explanation.findings.retain(|it| !it.code.lasts());
+            explanation.findings.extend(later.into_iter().filter(|it| it.code.lasts()));
+            order::sort_by_key(&mut explanation.findings, |it| it.severity);
+        }
+        explanation.ignoring(&self.ignored)
     }
 
     /// Judges a pass by `--fail-on`; `of` names the HPA if there are several.

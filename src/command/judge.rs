@@ -47,7 +47,7 @@ pub(super) fn judge(
     let mut judged = vec![Judged { candidate, manifest, expectations }];
     for other in candidates.iter().skip(1) {
         let pass = Pass::run(other.run.input.clone());
-        let explanation = Explanation::new(&pass).ignoring(&watch.ignored);
+        let explanation = watch.explain(&pass, other.run.rolled_out.as_deref());
         let (expectations, verdict) = one(&pass, &explanation, Some(&other.run.timeline.totals));
         worst = worst.max(verdict);
         let (candidate, manifest) = (name(other), other.manifest.clone());

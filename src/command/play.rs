@@ -86,14 +86,17 @@ impl Runs {
         let first = backtest.candidates.first().map_or(&backtest.replay, |it| &it.run);
         let (mut input, overrides) = (first.input.clone(), first.overrides.clone());
         let timeline = Some(first.timeline.clone());
-        for other in backtest.candidates.iter().skip(1) {
-            let Run { name, input: own, .. } = &other.run;
-            let new: Vec<Note> =
-                own.notes.iter().filter(|it| !input.notes.contains(it)).cloned().collect();
-            input.notes.extend(new.into_iter().map(|note| match note {
-                note @ Note::OfManifest { .. } => note,
-                note => Note::OfManifest { origin: name.clone(), note: Box::new(note) },
-            }));
+        let runs = || backtest.candidates.iter().map(|it| &it.run);
+        if runs().count() > 1 {
+            let is_common = |note: &Note| runs().all(|run| run.input.notes.contains(note));
+            input.notes.retain(is_common);
+            for Run { name, input: own, .. } in runs() {
+                let own = own.notes.iter().filter(|note| !is_common(note)).cloned();
+                input.notes.extend(own.map(|note| match note {
+                    note @ Note::OfManifest { .. } => note,
+                    note => Note::OfManifest { origin: name.clone(), note: Box::new(note) },
+                }));
+            }
         }
         if search.is_some() {
             // What is to be said of a manifest is true of every combination.

@@ -198,7 +198,9 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         gate.check(&other.run.input.snapshot.hpa.spec)
             .map_err(|e| Error { message: format!("{}: {}", other.run.name, e.message), ..e })?;
     }
-    let explanation = Explanation::new(&assumed).ignoring(&watch.ignored);
+    let first = backtest.as_ref().and_then(|own| own.candidates.first());
+    let rolled_out = first.and_then(|own| own.run.rolled_out.as_deref());
+    let explanation = watch.explain(&assumed, rolled_out);
     let (expectations, verdict) = judge(
         &gate,
         &watch,
@@ -222,8 +224,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let further = |own: &Backtest| {
         let all = own.candidates.iter().skip(1).map(|other| {
             let pass = Pass::run(other.run.input.clone());
-            let found = Explanation::new(&pass).ignoring(&watch.ignored).findings;
-            (name(own, other), found)
+            (name(own, other), watch.explain(&pass, other.run.rolled_out.as_deref()).findings)
         });
         all.collect::<Vec<_>>()
     };

@@ -282,6 +282,19 @@ impl Severity {
 }
 
 impl Code {
+    /// Whether it holds throughout a run, whatever the load does.
+    pub(crate) fn lasts(self) -> bool {
+        let all = [
+            Self::OtherWriter,
+            Self::SharedPods,
+            Self::MissingRequest,
+            Self::MetricEmpty,
+            Self::UnknownContainer,
+            Self::ContainerMetricsMissing,
+        ];
+        all.contains(&self)
+    }
+
     /// Parses a code that was typed.
     ///
     /// # Errors

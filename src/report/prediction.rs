@@ -40,7 +40,7 @@ pub struct Prediction<'a> {
     pub(crate) kept_targets: Vec<KeptTarget>,
     #[serde(skip)]
     observed_headline: Headline,
-    /// The findings of the first passes of further candidates, by name.
+    /// The findings of further candidates, by name.
     #[serde(skip)]
     others: Vec<(String, Vec<FindingView>)>,
 }
@@ -109,7 +109,7 @@ impl<'a> Prediction<'a> {
         }
     }
 
-    /// The same with the findings of the first passes of further candidates, by name.
+    /// The same with the findings of further candidates, by name.
     #[must_use]
     pub fn with_others(mut self, others: Vec<(String, Vec<FindingView>)>) -> Self {
         self.others = others;
@@ -194,7 +194,7 @@ impl Page {
         let first = std::iter::once(page.verdict).chain(page.why).collect();
         let title = format!("FIRST PASS OF {}", backtest.first());
         page.sections = backtest.sections(symbols, wide);
-        page.sections.extend(words.lasting_findings(&prediction.others, wide));
+        page.sections.extend(words.lasting_findings(&backtest.first(), &prediction.others, wide));
         page.sections.extend(curve);
         page.sections.push(Section::new(title, Detail::Wide, [Part::Text(first)]));
         page.sections.extend(sections.into_iter().chain(rests_on));

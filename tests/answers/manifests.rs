@@ -804,6 +804,69 @@ fn huge_requests_of_a_template_are_compared_with_the_observed_ones() {
     }
 }
 
+/// Findings about pods that are rolled out later are those of these pods.
+#[test]
+fn findings_are_of_the_pods_after_a_rollout() {
+    let text = std::fs::read_to_string(format!("{CHARTS}/rendered/sidecar.yaml")).expect("a file");
+    let lacking = text.replace("resources: {requests: {cpu: 50m}}", "stdin: true");
+    let run = |text: &str, flags: &[&str]| {
+        predict("web", &[&["--hpa", "-", "--for=5m"], flags].concat(), text)
+    };
+    for at in [&[][..], &["--at=1m"]] {
+        let (code, stdout, stderr) = run(&lacking, &[&["--fail-on=missing-request"], at].concat());
+        assert_eq!(code, Some(3), "{at:?}: {stderr}{stdout}");
+        assert!(stdout.contains("missing-request: cpu is a share of the requests"), "{stdout}");
+    }
+    let (workload, _) = text.split_once("---").expect("an HPA");
+    let of_proxy = format!(
+        "{workload}---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\n\
+         spec:\n  maxReplicas: 10\n  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}\n  \
+         metrics:\n  - {{type: ContainerResource, containerResource: {{name: cpu, container: proxy, target: \
+         {{type: Utilization, averageUtilization: 80}}}}}}\n"
+    );
+    let flags = ["--cpu=proxy=40m", "--fail-on=unknown-container", "--at=1m"];
+    let (code, stdout, stderr) = run(&of_proxy, &flags);
+    assert_eq!(code, Some(0), "{stderr}{stdout}");
+    assert!(!stdout.contains("unknown-container:"), "{stdout}");
+    // Without a rollout in the run, the running pods are those that count.
+    let (code, stdout, stderr) =
+        run(&of_proxy, &["--cpu=proxy=40m", "--fail-on=unknown-container", "--at=30m"]);
+    assert_ne!(code, Some(0), "{stderr}{stdout}");
+}
+
+/// What is true of one candidate alone has its name, also of the first.
+#[test]
+fn notes_and_findings_of_several_candidates_are_told_apart() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let text = std::fs::read_to_string(format!("{CHARTS}/rendered/sidecar.yaml")).expect("a file");
+    let lacking = text.replace("resources: {requests: {cpu: 50m}}", "stdin: true");
+    let paused = lacking.replace("  selector:", "  paused: true\n  selector:");
+    assert!(paused != lacking && lacking != text);
+    let write = |name: &str, text: &str| {
+        let path = directory.path().join(name);
+        std::fs::write(&path, text).expect("a file");
+        format!("--hpa={}", path.display())
+    };
+    let [one, other, third] =
+        [write("one.yaml", &paused), write("other.yaml", &text), write("third.yaml", &lacking)];
+    let run = |flags: &[&str]| {
+        let (code, stdout, stderr) = predict("web", &[&["--for=5m"], flags].concat(), "");
+        assert_eq!(code, Some(0), "{stderr}");
+        stdout.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let finding = "missing-request: cpu is a share of the requests";
+    let named = |name: &str| format!("missing-request: {name}: cpu is a share of the requests");
+    let said = run(&[&one, &third]);
+    assert!(said.contains(finding), "{said}");
+    let said = run(&[&one, &other, &third]);
+    assert!(!said.contains(finding), "{said}");
+    assert!(said.contains(&named("one.yaml")) && said.contains(&named("third.yaml")), "{said}");
+    let said = run(&[&one, &other, "--at=1m"]);
+    let note = "one.yaml: Deployment/web is paused";
+    assert_eq!(said.matches("Deployment/web is paused").count(), 1, "{said}");
+    assert!(said.contains(note), "{said}");
+}
+
 /// A note says how the pods come to be replaced, by the manifest or else by the running workload.
 #[test]
 fn how_pods_are_replaced_is_said() {

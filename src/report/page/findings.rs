@@ -52,39 +52,33 @@ impl Words<'_> {
         Section::new("FINDINGS", Detail::Always, body).unless_empty()
     }
 
-    /// Returns the findings of a first pass that hold throughout a run, whatever the load does, unless `is_full`
-    /// shows all of its findings; and those of the first passes of other runs, by name.
+    /// Returns the findings of a pass that hold throughout a run, whatever the load does, unless `is_full` shows
+    /// all of its findings; and those of other runs. What is not true of all runs has the name of its own.
     pub(in crate::report) fn lasting_findings(
         &self,
+        first: &str,
         others: &[(String, Vec<FindingView>)],
         is_full: bool,
     ) -> Option<Section> {
-        let lasts = |it: &&FindingView| {
-            use Code::{
-                ContainerMetricsMissing, MetricEmpty, MissingRequest, OtherWriter, SharedPods,
-                UnknownContainer,
-            };
-            let codes = [
-                OtherWriter,
-                SharedPods,
-                MissingRequest,
-                MetricEmpty,
-                UnknownContainer,
-                ContainerMetricsMissing,
-            ];
-            codes.contains(&it.code)
+        let others = others.iter().map(|(name, findings)| (&**name, findings));
+        let runs = std::iter::once((first, &self.explanation.findings)).chain(others);
+        let is_of_all = |one: &FindingView| {
+            let is_same =
+                |it: &FindingView| it.code == one.code && it.text().summary == one.text().summary;
+            runs.clone().all(|(_, findings)| findings.iter().any(is_same))
         };
-        let own = &self.explanation.findings;
-        let shown = own.iter().filter(|it| !is_full && lasts(it));
-        let mut remarks: Vec<Remark> = shown.map(|it| remark(it, false)).collect();
-        for (name, findings) in others {
-            for finding in findings.iter().filter(lasts) {
-                let Remark { summary, .. } = remark(finding, false);
-                let is_same =
-                    |it: &FindingView| it.code == finding.code && it.text().summary == summary;
-                if !own.iter().any(is_same) {
-                    let summary = format!("{name}: {summary}");
-                    remarks.push(Remark { summary, ..remark(finding, is_full) });
+        let mut remarks = Vec::new();
+        for (place, (name, findings)) in runs.clone().enumerate() {
+            for finding in findings.iter().filter(|it| it.code.lasts()) {
+                let is_told = place == 0 && is_full;
+                match is_of_all(finding) {
+                    true if place == 0 && !is_told => remarks.push(remark(finding, false)),
+                    false if !is_told => {
+                        let own = remark(finding, is_full);
+                        let summary = format!("{name}: {}", own.summary);
+                        remarks.push(Remark { summary, ..own });
+                    }
+                    _ => {}
                 }
             }
         }

@@ -10,10 +10,10 @@ use jiff::{SignedDuration, Timestamp};
 use super::arith::add;
 use super::decision::{Clause, Group, PodCounts, PodRow};
 use super::rules::Rules;
-use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::{Labels, Selector};
 use crate::snapshot::controller::Controller;
 use crate::snapshot::pod::{ConditionStatus, Container, Phase, Pod};
+use crate::snapshot::requests::{add_to, aggregate_request, is_pod_level_resource};
 use crate::snapshot::shared::Shared;
 
 /// The pods that the target's selector matches.
@@ -273,11 +273,6 @@ pub(crate) fn counts_as_whole(pod: &Pod, container: Option<&str>, rules: &Rules)
     rules.pod_level_requests && container.is_none() && is_stated()
 }
 
-/// Whether a pod can request it as a whole (`IsSupportedPodLevelResource`).
-pub(crate) fn is_pod_level_resource(name: &str) -> bool {
-    matches!(name, "cpu" | "memory") || name.starts_with("hugepages-")
-}
-
 /// Returns the request of the whole pod (`calculatePodLevelRequests` over `PodRequests`): what its
 /// containers need together, during startup or later, overridden if the pod states it, plus the
 /// overhead.
@@ -293,44 +288,6 @@ fn pod_level_request(pod: &Pod, resource: &str, rules: &Rules) -> Result<i64, St
     request
         .map(|request| request.milli_value())
         .ok_or_else(|| format!("missing pod-level request for {resource} in Pod {}", pod.name))
-}
-
-/// Returns the sum over containers and sidecars, or the largest requirement of an init step if that is
-/// higher (`AggregateContainerRequests`).
-pub(crate) fn aggregate_request(pod: &Pod, resource: &str) -> Option<Amount> {
-    let mut running = None;
-    for container in &pod.containers {
-        if let Some(request) = container.requests.get(resource) {
-            add_to(&mut running, request);
-        }
-    }
-    let mut sidecars: Option<Amount> = None;
-    let mut largest_step: Option<Amount> = None;
-    for container in &pod.init_containers {
-        let request = container.requests.get(resource);
-        let mut step = sidecars.clone();
-        if let Some(request) = request {
-            add_to(&mut step, request);
-            if container.restart_always {
-                add_to(&mut running, request);
-            }
-        }
-        if container.restart_always {
-            sidecars.clone_from(&step);
-        }
-        if step > largest_step {
-            largest_step = step;
-        }
-    }
-    // None sorts below every amount, so an absent request gives way to a present one.
-    running.max(largest_step)
-}
-
-fn add_to(sum: &mut Option<Amount>, amount: &Amount) {
-    match sum {
-        Some(sum) => sum.add(amount),
-        None => *sum = Some(amount.clone()),
-    }
 }
 
 /// Returns the containers whose requests count (`calculatePodRequestsFromContainers`): containers and

@@ -16,6 +16,7 @@ pub mod metric;
 pub mod note;
 pub mod past;
 pub mod pod;
+pub(crate) mod requests;
 pub mod right;
 pub mod selection;
 pub mod settings;

@@ -11,9 +11,9 @@ use super::metadata;
 use crate::apimachinery::names;
 use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::apiserver::metadata::ObjectMeta;
-use crate::engine::pods::aggregate_request;
 use crate::numbers::format_of;
 use crate::snapshot::pod::{Pod, Requests};
+use crate::snapshot::requests::aggregate_request;
 use crate::snapshot::surroundings::{IntOrString, RollingUpdate, UpdateStrategy, Workload};
 
 /// Returns why the API server would not take the metadata, the replicas, the selector and the template of a

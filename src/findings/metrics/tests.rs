@@ -197,7 +197,7 @@ fn a_metric_that_has_no_value() {
         items
     };
     let of_custom = |metric: &Value, name: &str| {
-        let mut items = failing(&state(&[metric.clone()], &["50m"]), "custom", unknown);
+        let mut items = failing(&state(std::slice::from_ref(metric), &["50m"]), "custom", unknown);
         items.push(json!({"apiVersion": "v1", "kind": "APIResourceList",
             "groupVersion": "custom.metrics.k8s.io/v1beta1", "resources": [{"name": name}]}));
         items
@@ -208,7 +208,8 @@ fn a_metric_that_has_no_value() {
         "describedObject": {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "web"},
         "metric": {"name": "queue"}, "target": {"type": "Value", "value": "10"}}});
     let valued_in = |namespace: &str| {
-        let mut items = failing(&state(&[per_pod.clone()], &["50m"]), "custom", unknown);
+        let mut items =
+            failing(&state(std::slice::from_ref(&per_pod), &["50m"]), "custom", unknown);
         items.push(
             json!({"apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
             "metadata": {}, "items": [{

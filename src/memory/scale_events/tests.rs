@@ -68,8 +68,11 @@ fn told(events: Vec<Event>) -> Evidence {
     Evidence { events, ..led(0) }
 }
 
+/// Replicas, each with a time in hundredths of a second.
+type Changes = Vec<(i32, i64)>;
+
 /// Returns the lists in hundredths of a second, and why.
-fn lists(hpa: &Hpa, evidence: &Evidence) -> (Option<Vec<Vec<(i32, i64)>>>, Vec<Counted>) {
+fn lists(hpa: &Hpa, evidence: &Evidence) -> (Option<Vec<Changes>>, Vec<Counted>) {
     let known = Known::new(hpa, &hpa.spec, 8, &of("v1.36"), second(NOW), evidence);
     let mut grounds = Vec::new();
     let found = changes(&known, &mut grounds).map(|lists| {
@@ -270,8 +273,8 @@ fn a_later_change_may_have_overwritten_one() {
     let (both, last) = (vec![1, 2], vec![2]);
     // At 85.x, what was added at 55 is 30 s old, and at 56 may be 29.x s.
     assert_eq!(first(&[(1, 55), (2, 85)], &[30], &[90]), [both.clone(), last.clone()]);
-    assert_eq!(first(&[(1, 56), (2, 85)], &[30], &[90]), [both.clone()]);
-    assert_eq!(first(&[(1, 55), (2, 85)], &[30, 90], &[10]), [both.clone()]);
+    assert_eq!(first(&[(1, 56), (2, 85)], &[30], &[90]), std::slice::from_ref(&both));
+    assert_eq!(first(&[(1, 55), (2, 85)], &[30, 90], &[10]), std::slice::from_ref(&both));
     assert_eq!(first(&[(1, 55), (-2, 85)], &[30], &[90]), [vec![1, -2]]);
     assert_eq!(first(&[(-1, 55), (-2, 85)], &[90], &[30]), [vec![-1, -2], vec![-2]]);
     // Of both directions, one may be gone.

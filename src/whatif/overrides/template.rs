@@ -10,7 +10,6 @@ use super::requests::{NewRequest, RequestChange, set_requests};
 use super::{Override, Reported};
 use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::{Labels, Selector};
-use crate::engine::pods::{aggregate_request, is_pod_level_resource};
 use crate::error::Error;
 use crate::numbers::format_of;
 use crate::snapshot::Snapshot;
@@ -18,6 +17,7 @@ use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::{Container, Pod, Requests, resource_name};
+use crate::snapshot::requests::{aggregate_request, is_pod_level_resource};
 use crate::snapshot::surroundings::{ManifestReplicas, Workload};
 
 /// The item of what is assumed with a template.

@@ -2,6 +2,7 @@
 //! kilobytes apiece. Here the places are sorted, and the items then follow.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 
 /// Sorts stably, as [`slice::sort_by`] does.
 pub(crate) fn sort_by<T>(list: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
@@ -23,6 +24,13 @@ pub(crate) fn sort_by<T>(list: &mut [T], compare: impl Fn(&T, &T) -> Ordering) {
 /// Sorts stably by a key, as [`slice::sort_by_key`] does.
 pub(crate) fn sort_by_key<T, K: Ord>(list: &mut [T], key: impl Fn(&T) -> K) {
     sort_by(list, |one, other| key(one).cmp(&key(other)));
+}
+
+/// Collects a set. `collect` would sort the items first, with a sort of their own.
+pub(crate) fn set<T: Ord>(items: impl IntoIterator<Item = T>) -> BTreeSet<T> {
+    let mut set = BTreeSet::new();
+    set.extend(items);
+    set
 }
 
 #[inline(never)]

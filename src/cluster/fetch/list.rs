@@ -504,7 +504,7 @@ impl<'s> Neighbours<'s> {
     fn beside(&self, item: &Item, needed: &mut Observed) {
         let Observed { pods, others, notes, .. } = needed;
         let sharing = pods.iter().flat_map(|pod| self.selectors.matching(&pod.labels));
-        let sharing: BTreeSet<usize> = sharing.map(|selector| self.places[selector]).collect();
+        let sharing: BTreeSet<usize> = order::set(sharing.map(|selector| self.places[selector]));
         let is_other = |other: &Item| other.name != item.name;
         let sharing = sharing.into_iter().map(|place| &self.all[place]);
         let known = sharing.filter(|(other, _)| is_other(other));

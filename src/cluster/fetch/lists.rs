@@ -19,6 +19,7 @@ use super::{Fetch, JSON};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::selector::{Labels, Selectors};
 use crate::cluster::fetch::discovery::Resource;
+use crate::order;
 use crate::saved::file;
 use crate::saved::objects::Objects;
 use crate::snapshot::Scale;
@@ -196,7 +197,7 @@ impl Asked {
     ) -> BySelector<T> {
         let mut sorted: Vec<Vec<T>> = self.texts.iter().map(|_| Vec::new()).collect();
         for object in objects {
-            let places: BTreeSet<usize> = self.selectors.matching(labels(&object)).collect();
+            let places: BTreeSet<usize> = order::set(self.selectors.matching(labels(&object)));
             let mut places = places.into_iter();
             let last = places.next_back();
             for place in places {

@@ -2,8 +2,6 @@
 //! a difference without a reason is reported as such. Times of the API are whole
 //! seconds.
 
-use std::collections::BTreeSet;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Code, Item, Measured, Moment, Reason, Row, condition, list_of};
@@ -507,7 +505,7 @@ impl<'a> ReasonFinder<'a> {
 /// Whether a pass gives different reasons at the bounds of what is unknown.
 fn is_open(extremes: &[AtBound], reason: fn(&Step) -> Option<&'static str>) -> bool {
     let reasons = extremes.iter().map(|extreme| extreme.steps.iter().find_map(reason));
-    reasons.collect::<BTreeSet<_>>().len() > 1
+    order::set(reasons).len() > 1
 }
 
 /// Returns the reason that stabilization gives.

@@ -133,7 +133,7 @@ impl<'o> Selected<'o> {
         let selectors = Selectors::new(selectors);
         let matching = |labels| {
             let found = selectors.matching(labels).map(|selector| hpas[selector]);
-            found.collect::<BTreeSet<usize>>()
+            order::set(found)
         };
         for pod in &place.pods {
             let matching = matching(&pod.labels);

@@ -16,6 +16,7 @@ use crate::engine::decision::{
 };
 use crate::memory::{Remembered, infer};
 use crate::numbers;
+use crate::order;
 use crate::outlook::{Outlook, Range};
 use crate::pass::{Doubts, Pass};
 use crate::snapshot::hpa::HpaSpec;
@@ -392,7 +393,7 @@ impl<'a> Facts<'a> {
             PassField::Missing => self.over_metrics(|metrics| {
                 let rows = metrics.iter().flat_map(|metric| &metric.pods);
                 let missing = rows.filter(|row| row.group == Group::Missing).map(|row| row.pod);
-                missing.collect::<BTreeSet<u32>>().len()
+                order::set(missing).len()
             }),
             PassField::Warnings => self.unless_open(|decision| {
                 let events = decision.outcome.events.iter().flatten();
@@ -545,12 +546,13 @@ impl<'a> Facts<'a> {
                     }
                 };
             // Only pods of the target that the metric was evaluated for.
-            let pods: BTreeSet<&str> = metric
-                .pods
-                .iter()
-                .filter(|row| row.value.is_some())
-                .map(|row| &*self.snapshot.pods[row.pod as usize].name)
-                .collect();
+            let pods: BTreeSet<&str> = order::set(
+                metric
+                    .pods
+                    .iter()
+                    .filter(|row| row.value.is_some())
+                    .map(|row| &*self.snapshot.pods[row.pod as usize].name),
+            );
             if samples.iter().any(|(pod, time, window)| {
                 pods.contains(pod) && self.snapshot.is_stale(*time, *window)
             }) {

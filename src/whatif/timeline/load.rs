@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::pods::{Role, Workload};
+use crate::order;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::pod::ResourceName;
 use crate::snapshot::{MetricAnswer, Snapshot};
@@ -20,14 +21,15 @@ pub(super) struct Load {
 impl Load {
     /// The load there is.
     pub(super) fn of(snapshot: &Snapshot, workload: &Workload) -> Self {
-        let wanted: BTreeSet<&str> = snapshot
-            .hpa
-            .spec
-            .metrics
-            .iter()
-            .filter(|spec| spec.is_resource())
-            .map(MetricSpec::name)
-            .collect();
+        let wanted: BTreeSet<&str> = order::set(
+            snapshot
+                .hpa
+                .spec
+                .metrics
+                .iter()
+                .filter(|spec| spec.is_resource())
+                .map(MetricSpec::name),
+        );
         let mut usage: Vec<(Box<str>, ResourceName, i128)> = Vec::new();
         for item in &snapshot.pod_metrics {
             for container in &item.containers {

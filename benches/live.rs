@@ -370,7 +370,7 @@ fn pod() -> Value {
     pod
 }
 
-/// The program that is measured: `KUBECTL_HPA`, such as a released one, or that of this build.
+/// The program that is measured: `KUBECTL_HPA`, such as a released one, or the one of this build.
 fn program() -> String {
     let built = || env!("CARGO_BIN_EXE_kubectl-hpa").to_owned();
     std::env::var("KUBECTL_HPA").unwrap_or_else(|_| built())

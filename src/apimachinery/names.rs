@@ -252,7 +252,7 @@ pub(crate) fn same_but_typed<'k>(
     within(name, others, 1 + usize::from(name.len() >= 8))
 }
 
-/// Returns the known name most similar to a name, if at most so many letters differ.
+/// Returns the known name most similar to a name, if at most that number of letters differ.
 fn within<'k>(
     name: &str,
     known: impl IntoIterator<Item = &'k str>,

@@ -701,7 +701,7 @@ fn value(milli: i64) -> MetricValueStatus {
 mod tests {
     use super::*;
 
-    /// Only a sum beyond the largest number ends the loop: one that reaches it goes on.
+    /// Only a sum beyond the largest number ends the loop: one that reaches it does not.
     #[test]
     fn the_sum_for_a_value_target_is_capped_where_it_overflows() {
         for (values, expected) in [

@@ -728,7 +728,7 @@ fn workload(metadata: &Metadata<'_>) -> Result<String, Gap> {
     match metadata.namespace {
         Some(namespace) => Ok(format!("workload-{namespace}")),
         None => {
-            Err(Gap::Open("it is that of the namespace, which the file does not state".to_owned()))
+            Err(Gap::Open("it is the namespace's, which the file does not state".to_owned()))
         }
     }
 }

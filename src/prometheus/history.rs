@@ -396,7 +396,7 @@ mod tests {
             one.iter().copied().filter(|(time, _)| !(40_000..80_000).contains(time)).collect();
         let times: Vec<i64> = both(&[&down, &other]).iter().map(|(time, _)| time / 1000).collect();
         assert_eq!(times, [0, 15, 30, 49, 64, 79, 90, 105, 120, 135]);
-        // A container that was replaced goes on as another series.
+        // The usage of a container that was replaced continues in another series.
         let next: Vec<_> = points(150_000, 200_000);
         assert_eq!(both(&[&one, &next]).len(), one.len() + next.len());
         assert_eq!(both(&[&next, &one]), both(&[&one, &next]));

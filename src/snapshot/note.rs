@@ -442,7 +442,7 @@ pub enum Unlearnt {
 }
 
 impl Note {
-    /// That the pods of a target have to be replaced first, in a rolling update as far as is known yet.
+    /// That the pods of a target have to be replaced first, in a rolling update unless something else is known.
     pub(crate) fn rollout_first(target: String) -> Self {
         Self::RolloutFirst { target, how: Replacement::Rolling }
     }

@@ -35,7 +35,7 @@ pub struct KeptTarget {
     pub observed_scale_up: Quantity,
     /// The highest target that scales up at that usage or less; none where 1% scales up later.
     pub target: Option<i32>,
-    /// The lowest usage from which that target scales up: of 1% where there is none.
+    /// The lowest usage from which that target scales up: of 1% where no usage does.
     pub scale_up: Quantity,
     /// Whether that is the very same usage.
     pub exact: bool,

@@ -299,7 +299,7 @@ fn what_keda_refuses() {
         assert_eq!((code, &*stdout), (Some(2), ""), "{to}: {stderr}");
         assert_eq!(stderr, expected, "{to}");
     }
-    // The API server looks at the metadata as it does at that of every object.
+    // The API server validates the metadata as it does for every object.
     let named = "  advanced: {horizontalPodAutoscalerConfig: {name: web}}\n";
     let named = whole.replace("  cooldownPeriod: 120\n", named);
     let metadata = "metadata: {name: web, namespace: shop}";

@@ -140,7 +140,7 @@ fn a_history_without_the_pods_is_an_error() {
     history.pods.clear();
     let error = "Prometheus has none of the pods of Deployment/web at 2026-11-21T05:30:00Z";
     assert_eq!(none(&history), Err(error.to_owned()));
-    // At 0 there are none.
+    // At 0 it has no pods.
     (history.replicas, history.status_replicas) = (samples(|_| 0.0), samples(|_| 0.0));
     assert_eq!(none(&history), Ok(()));
     // That is not known of pods and replicas that were not recorded.
@@ -229,7 +229,7 @@ fn without_recorded_replicas_the_rescales_are_unknown_and_the_pods_count() {
         Some(json!("the number of active pods")),
     );
     assert_eq!(of(&history), open);
-    // A pod that is being deleted, or has failed, is none of them.
+    // A pod that is being deleted, or has failed, does not count.
     for (deleted, phase) in
         [(samples(|_| 1.0), Phase::Running), (Samples::default(), Phase::Failed)]
     {

@@ -81,7 +81,7 @@ fn the_scenarios_have_all_sorts_of_thresholds() {
     panic!("never found: {:?}; but {seen:?}", missing(&seen));
 }
 
-/// With so many replicas, an unready pod keeps them until the metric asks for more, and beyond the largest
+/// With that many replicas, an unready pod keeps them until the metric asks for more, and beyond the largest
 /// integer the overflow keeps them again.
 #[test]
 fn more_is_found_below_the_largest_integer() {

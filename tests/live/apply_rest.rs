@@ -42,7 +42,7 @@ fn the_schema_describes_what_is_printed_and_nothing_else() {
         schema["properties"].as_object().expect("properties").keys().cloned().collect()
     };
     let mut more = keys(&schema::explanation());
-    // What was recorded is that of a past pass, which cannot be applied.
+    // The recorded state is of a past pass, which cannot be applied.
     more.remove("record");
     let own = ["target", "change", "ignoresStabilization", "concerns", "next", "result"];
     more.extend(own.into_iter().chain(["status", "event", "wait"]).map(str::to_owned));

@@ -776,7 +776,7 @@ fn coming(start: i64) -> Vec<(i64, i64, i64)> {
     (0..COMING).map(|n| (start + 600 + n * 311, (n * 5) % 21, 22 + (n * 17) % 83)).collect()
 }
 
-/// Their history, with a scrape of everything every 30 s, and that of the usage so many seconds later.
+/// Their history, with a scrape of everything every 30 s, and a scrape of the usage that many seconds later.
 fn history_of_coming(start: i64, later: i64) -> history::History {
     // They are gone while they still count as new.
     const LIVE: i64 = 900;

@@ -470,7 +470,7 @@ mod tests {
             let found = causes(&metadata, template);
             assert!(found.starts_with(begin) && !found.contains("; "), "{found}");
         }
-        // What an API server has accepted is not judged anew.
+        // What an API server has accepted is not validated again.
         assert_eq!(causes(&json!({"name": "-web", "uid": "u"}), &labels(json!({"x y": "z"}))), "");
     }
 

@@ -71,7 +71,7 @@ impl Wish {
         Self::target(hpa).into_iter().chain(Self::scaled_object(hpa))
     }
 
-    /// What follows from the scale, as far as there are requests left: why a metrics API fails, the owners of
+    /// What follows from the scale, while requests are left: why a metrics API fails, the owners of
     /// the pods, and what resizes them.
     pub(super) fn behind(
         hpa: &Hpa,

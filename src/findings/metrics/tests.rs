@@ -79,7 +79,7 @@ fn an_api_that_does_not_answer() {
     let stale = "no known available metric versions found";
     let quoted = format!("unable to fetch metrics from external metrics API: {UNREACHED}");
     let of_backend = format!("unable to query prometheus: {UNREACHED}");
-    // The controller's request, and that of an adapter.
+    // The controller's request, and an adapter's.
     let requested = |url: &str| {
         format!(
             "unable to fetch metrics from external metrics API: Get \"{url}\": dial tcp 10.0.0.7:443: \
@@ -434,7 +434,7 @@ fn a_container_without_metrics() {
     };
     let of_unknown = ContainerMetricsMissing { pods: vec![seed(false)], all: 3, ..lacking(true) };
     let of_foreign = ContainerMetricsMissing { pods: vec![seed(true)], ..of_unknown.clone() };
-    // The pods of the target have the template's containers, and that of a Job has the same label.
+    // The pods of the target have the template's containers; a Job's pod has the same label.
     let of_job = {
         let labels = json!({"app": "web", "pod-template-hash": "5d"});
         let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-5d",

@@ -280,7 +280,7 @@ fn a_lease_shows_when_the_controller_started() {
     assert!(known(&hpa, &evidence, "v1.36", 110).lease.is_some());
 }
 
-/// If no pass found the HPA missing, the history of its predecessor goes on, else it begins with the HPA.
+/// If no pass found the HPA missing, it keeps the history of its predecessor; otherwise its history begins with its creation.
 #[test]
 fn a_history_may_have_been_lost_with_an_earlier_hpa() {
     let mut hpa = state((100, 50, 8, None));

@@ -460,7 +460,7 @@ fn the_highest_and_the_lowest_are_bounded() {
     assert_eq!(restarted(Some(narrow)), [(Some(3), Some(8)), (Some(8), Some(8))]);
 }
 
-/// The bound of a status is that of its own window.
+/// A status bounds the recommendations of its own window.
 #[test]
 fn a_longer_window_finds_older_recommendations_again() {
     let own = hpa(100, Some((60, 120)));

@@ -182,7 +182,7 @@ fn changes_have_the_age_that_they_will_have() {
         assert_eq!(why, [Counted::Seen(changes.iter().map(change).collect())]);
         lists.unwrap()
     };
-    // 13 s before the pass of 114 is now, and 20 s before that of 121.
+    // 13 s before the pass of 114 is now, and 20 s before the pass of 121.
     assert_eq!(lists(&[(2, 80)], &[60], &[]), [vec![(2, 6700)], vec![(2, 6000)]]);
     // A rescale of 85 was at least two sync periods before the next pass: not 114 - 86 = 28 s.
     assert_eq!(lists(&[(2, 85)], &[60], &[]), [vec![(2, 7100)], vec![(2, 6500)]]);
@@ -190,7 +190,7 @@ fn changes_have_the_age_that_they_will_have() {
     let ends = [vec![(2, 7100)], vec![(2, 6500)], vec![(2, 7000)]];
     assert_eq!(lists(&[(2, 85)], &[31, 60], &[]), ends);
     assert_eq!(lists(&[(2, 85)], &[60], &[31]), ends, "whichever direction it is of");
-    // That of 34 s at 114, or just not, depending on the fraction of the second.
+    // The period of 34 s ends at 114 or just before, depending on the fraction of the second.
     assert_eq!(
         lists(&[(2, 80)], &[34, 60], &[]),
         [vec![(2, 6700)], vec![(2, 6799)], vec![(2, 6000)]]
@@ -344,7 +344,7 @@ fn the_status_of_a_rescale_has_the_size_before() {
     hpa.status.conditions[0].reason = "SucceededRescale".to_owned();
     (hpa.status.current_replicas, hpa.status.desired_replicas) = (5, 8);
     assert_eq!(counted(&hpa, &told(vec![above(8, 99)])), Ok(vec![(3, 99)]));
-    // Not that of an earlier one.
+    // Not an earlier one's.
     let two = || told(vec![above(6, 85), above(8, 99)]);
     assert_eq!(counted(&hpa, &two()), Err(Uncounted::EventsIncomplete));
     let three = told(vec![above(4, 40), above(6, 85), above(8, 99)]);

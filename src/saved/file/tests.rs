@@ -336,7 +336,7 @@ fn how_pods_are_replaced_is_read_and_saved() {
         let read = read(&object.to_string()).unwrap().workloads.remove(0);
         assert_eq!(serde_json::to_value(&read).unwrap()["spec"], spec, "{kind}");
     }
-    // A field of another kind is none of it.
+    // A field of another kind does not belong to it.
     let foreign = json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"},
         "spec": {"updateStrategy": {"type": "OnDelete"}}});
     assert_eq!(read(&foreign.to_string()).unwrap().workloads[0].strategy, None);

@@ -65,7 +65,7 @@ pub(super) struct WorkloadManifest {
     pub(super) object: Workload,
     /// The file.
     pub(super) origin: String,
-    /// The containers whose cores are stated without a unit; none stands for the pod as a whole.
+    /// The containers whose cores are stated without a unit; `None` is the pod as a whole.
     pub(super) bare_cores: Vec<Option<Box<str>>>,
     /// What is to be said of it, or why it cannot be assumed.
     notes: Result<Vec<Note>, Error>,
@@ -442,7 +442,7 @@ impl Manifest {
             .then(|| Note::Keda(KedaNote::NotOwned { hpa: hpa.name.clone(), fate }))
     }
 
-    /// Whether it is that of a ScaledObject.
+    /// Whether it comes from a ScaledObject.
     pub(super) fn is_of_keda(&self) -> bool {
         self.scaled_object.is_some()
     }

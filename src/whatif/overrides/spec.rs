@@ -266,8 +266,8 @@ fn rules(snapshot: &Snapshot) -> AdmissionRules {
 }
 
 /// Replaces the spec, as the API server would, and gives each metric the answer that was read for it; with
-/// what is to be said of those whose answer is that of another name. Errors name the fields of a ScaledObject if
-/// the spec is that of KEDA.
+/// notes on the metrics whose answer was read under another name. Errors name the fields of a ScaledObject if
+/// KEDA makes the spec.
 fn update(
     snapshot: &mut Snapshot,
     spec: HpaSpec,

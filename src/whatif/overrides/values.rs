@@ -210,7 +210,7 @@ impl<'d> Values<'d> {
             let unknown: BTreeSet<&str> = order::set(unknown);
             let unknown = Vec::from_iter(unknown).join(", ");
             return Err(Error::usage(format!("{label}: the usage of {unknown} is unknown"))
-                .hint("set the usage of every container, or that of the pods"));
+                .hint("set the usage of every container, or of the pods"));
         }
         Ok(())
     }

@@ -723,7 +723,7 @@ fn a_stateful_set_keeps_the_pods_that_its_strategy_does_not_replace() {
 }
 
 /// `getPodMetrics`: a pod with a container that lacks the resource has no value; one that is not reported to have
-/// the container has that of the others.
+/// the container has the usage of the others.
 #[test]
 fn pods_with_a_container_whose_usage_is_missing_count_as_missing() {
     let mut snapshot =

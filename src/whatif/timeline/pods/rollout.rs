@@ -129,8 +129,8 @@ impl Strategy {
         target.group() == "apps" && target.kind.eq_ignore_ascii_case("statefulset")
     }
 
-    /// How the target's pods are replaced; none where that is not known. `stated` is its strategy, as far as
-    /// it states one, and `how` what is known of it otherwise; none where the target is not known.
+    /// How the target's pods are replaced; `None` if that is not known. `stated` is the strategy that the target
+    /// states, and `how` what else is known of it; `None` if the target is not known.
     ///
     /// # Errors
     ///

@@ -6,13 +6,12 @@ use serde::Serialize;
 
 use super::Change;
 use crate::args::How;
-use crate::engine::decision::{MetricResult, Path, Step};
+use crate::engine::decision::{Lacking, MetricResult, Path, Step};
 use crate::memory::Knowledge;
 use crate::outlook::{Outlook, Range};
 use crate::pass::Pass;
 use crate::snapshot::Unread;
 use crate::snapshot::note::Note;
-use crate::whatif::expect::lacking;
 
 /// A concern about writing.
 #[derive(Debug, Clone, PartialEq)]
@@ -58,19 +57,19 @@ pub enum Reason {
     /// Metrics decide that only the controller may have read.
     Undecided {
         /// Which metrics, and why.
-        lacking: String,
+        lacking: Vec<Lacking>,
     },
     /// The status or event to be written depends on such metrics.
     UnknownWords {
         /// Which metrics, and why.
-        lacking: String,
+        lacking: Vec<Lacking>,
         /// The flag that asks for it.
         flag: &'static str,
     },
     /// Such metrics may change the replicas.
     Rights {
         /// Which metrics, and why.
-        lacking: String,
+        lacking: Vec<Lacking>,
         /// The possible replicas.
         range: Range,
     },
@@ -222,8 +221,8 @@ impl GateInput<'_> {
             }
             Step::CombineMetrics { accepted: false, invalid, total, .. } => {
                 Some(match self.lacking() {
-                    Some(lacking) => Reason::Undecided { lacking },
-                    None => Reason::NoMetric {
+                    lacking if !lacking.is_empty() => Reason::Undecided { lacking },
+                    _ => Reason::NoMetric {
                         invalid: *invalid,
                         total: *total,
                         error: self.pass.decision.outcome.error.clone().unwrap_or_default(),
@@ -242,7 +241,8 @@ impl GateInput<'_> {
             (false, true) => "--event",
             (false, false) => return None,
         };
-        Some(Reason::UnknownWords { lacking: self.lacking()?, flag })
+        let lacking = self.lacking();
+        (!lacking.is_empty()).then_some(Reason::UnknownWords { lacking, flag })
     }
 
     /// Returns what could lead to a different answer.
@@ -254,7 +254,7 @@ impl GateInput<'_> {
                 uncertain.push(Reason::Memory { knowledge, range });
             }
             let lacking = self.lacking();
-            uncertain.extend(lacking.map(|lacking| Reason::Rights { lacking, range }));
+            uncertain.extend((!lacking.is_empty()).then_some(Reason::Rights { lacking, range }));
         }
         let failed = self.failed();
         if !failed.is_empty()
@@ -274,8 +274,8 @@ impl GateInput<'_> {
     }
 
     /// Returns the metrics that the controller may have read but that are unread here.
-    fn lacking(&self) -> Option<String> {
-        lacking(&self.pass.decision.outcome, &self.pass.input.snapshot.hpa.spec)
+    fn lacking(&self) -> Vec<Lacking> {
+        self.pass.decision.outcome.lacking(&self.pass.input.snapshot.hpa.spec)
     }
 
     /// Returns the labels of the metrics that fail.

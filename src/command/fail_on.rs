@@ -56,7 +56,7 @@ impl FindingsWatch {
     ) -> Judged {
         let facts = Facts::of(pass);
         let judged =
-            |it: &Watched| Expectation::not_found(it.as_str(), &explanation.of(*it), &facts);
+            |it: &Watched| Expectation::not_found(it.as_str(), explanation.of(*it), &facts);
         let expectations = self.fail_on.iter().map(judged).collect();
         Judged { candidate: of, manifest: None, expectations }
     }

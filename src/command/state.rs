@@ -17,11 +17,11 @@ use crate::error::Error;
 use crate::memory::states::{self, Chain};
 use crate::pass::Pass;
 use crate::prometheus::queries::title;
+use crate::report::expected::lacking;
 use crate::saved::assemble::{assemble, save_command};
 use crate::saved::objects::Objects;
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::{Snapshot, Unread};
-use crate::whatif::expect::lacking;
 use crate::whatif::overrides::Assumptions;
 
 /// Runs a pass over saved objects.
@@ -81,7 +81,8 @@ pub(super) async fn current(session: &Session, options: &Options) -> Result<Inpu
 pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
     let Outcome { unread, .. } = &pass.decision.outcome;
     let hpa = &pass.input.snapshot.hpa;
-    let lacking = lacking(&pass.decision.outcome, &hpa.spec).filter(|_| pass.is_unanswered())?;
+    let lacking =
+        lacking(&pass.decision.outcome.lacking(&hpa.spec)).filter(|_| pass.is_unanswered())?;
     let message = format!("no answer: {lacking}");
     let missing = |unread: &UnreadMetric| matches!(unread.why, Unread::Missing { .. });
     Some(match unread.iter().any(missing) {

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::apimachinery::quantity::Quantity;
 use crate::memory::Memory;
 use crate::snapshot::controller::Tolerances;
-use crate::snapshot::hpa::{HpaStatus, MetricTarget, MetricValueStatus, ScalingPolicy};
+use crate::snapshot::hpa::{HpaSpec, HpaStatus, MetricTarget, MetricValueStatus, ScalingPolicy};
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::{Documents, Unread};
 
@@ -161,23 +161,24 @@ pub struct UnreadMetric {
 pub struct Lacking {
     /// What is missing; `None` if whoever asked may not read them.
     pub missing: Option<Documents>,
-    /// The metrics, by index in the spec.
-    pub metrics: Vec<usize>,
+    /// The metrics, each by its label in the spec.
+    pub metrics: Vec<String>,
 }
 
 impl Outcome {
     /// Returns the metrics that are unknown here, by reason: a refusal, whatever it says, or the documents that
     /// are missing.
-    pub fn lacking(&self) -> Vec<Lacking> {
+    pub fn lacking(&self, spec: &HpaSpec) -> Vec<Lacking> {
         let mut all: Vec<Lacking> = Vec::new();
         for UnreadMetric { index, why } in &self.unread {
+            let label = spec.metrics[*index].label();
             let missing = match why {
                 Unread::Refused { .. } => None,
                 Unread::Missing { documents } => Some(*documents),
             };
             match all.iter_mut().find(|own| own.missing == missing) {
-                Some(own) => own.metrics.push(*index),
-                None => all.push(Lacking { missing, metrics: vec![*index] }),
+                Some(own) => own.metrics.push(label),
+                None => all.push(Lacking { missing, metrics: vec![label] }),
             }
         }
         all

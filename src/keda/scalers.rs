@@ -727,9 +727,7 @@ fn gcp_pubsub(metadata: &Metadata<'_>) -> Result<String, Gap> {
 fn workload(metadata: &Metadata<'_>) -> Result<String, Gap> {
     match metadata.namespace {
         Some(namespace) => Ok(format!("workload-{namespace}")),
-        None => {
-            Err(Gap::Open("it is the namespace's, which the file does not state".to_owned()))
-        }
+        None => Err(Gap::Open("it is the namespace's, which the file does not state".to_owned())),
     }
 }
 

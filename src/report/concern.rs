@@ -1,7 +1,9 @@
 //! Words the concerns about writing.
 
+use super::expected::lacking;
 use super::notes;
 use crate::apply::gate::{Concern, Reason};
+use crate::engine::decision::Lacking;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
 use crate::snapshot::hpa::Hpa;
@@ -24,12 +26,12 @@ pub fn text(concern: &Concern, hpa: &Hpa) -> String {
             format!("{invalid} of {total} metrics failed: {error}")
         }
         Reason::Undecided { lacking } => {
-            format!("{lacking}, so what the controller would write is unknown")
+            format!("{}, so what the controller would write is unknown", unread(lacking))
         }
         Reason::UnknownWords { lacking, flag } => {
-            format!("{lacking}, so what {flag} would write is unknown")
+            format!("{}, so what {flag} would write is unknown", unread(lacking))
         }
-        Reason::Rights { lacking, range } => format!("{lacking}: {}", anywhere(*range)),
+        Reason::Rights { lacking, range } => format!("{}: {}", unread(lacking), anywhere(*range)),
         Reason::Memory { knowledge, range } => {
             let known = match knowledge {
                 Knowledge::Inferred => "known only within bounds",
@@ -55,6 +57,10 @@ pub fn text(concern: &Concern, hpa: &Hpa) -> String {
                 .to_owned()
         }
     }
+}
+
+fn unread(metrics: &[Lacking]) -> String {
+    lacking(metrics).unwrap_or_default()
 }
 
 fn anywhere(Range { min, max }: Range) -> String {

@@ -1,8 +1,18 @@
-//! The expectations of an answer, and whether they hold, for each spec that is judged.
+//! The expectations of an answer, and whether they hold, for each spec that is judged: in words and in JSON.
+
+use std::fmt;
+
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 
 use super::section::{Detail, Part, Section};
+use crate::apimachinery::json::SecondsTime;
 use crate::backtest::ManifestPlace;
-use crate::whatif::expect::{Expectation, Truth};
+use crate::engine::decision::{Block, Lacking};
+use crate::numbers;
+use crate::whatif::expect::{
+    Expectation, Fact, Field, Hint, Lack, RunField, Truth, Unknown, Value, named,
+};
 
 /// The expectations of one spec.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,4 +54,231 @@ fn worded(judged: &Judged) -> impl Iterator<Item = (String, String)> {
         let because = if because.is_empty() { because } else { format!(": {because}") };
         (sort.to_owned(), format!("{of}{}{because}", expectation.name()))
     })
+}
+
+/// Words which metrics are unknown here and why, as a clause; `None` if all are known.
+pub(crate) fn lacking(all: &[Lacking]) -> Option<String> {
+    let clause = |Lacking { missing, metrics }: &Lacking| {
+        let labels = metrics.join(", ");
+        match missing {
+            None => format!("you may not read {labels}"),
+            Some(documents) => {
+                format!("the {} has no {} for {labels}", documents.container(), documents.kind())
+            }
+        }
+    };
+    let clauses: Vec<String> = all.iter().map(clause).collect();
+    (!clauses.is_empty()).then(|| clauses.join(", and "))
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Time => "it depends on the time of the pass, which is in doubt",
+            Self::History => "it depends on the controller's history",
+            Self::OpenMetrics => "it depends on metrics that are not known here",
+            Self::Lacking(all) => return f.write_str(&lacking(all).unwrap_or_default()),
+            Self::NoTarget => "the input lacks the target",
+            Self::Stays(block) => match block {
+                Block::NoScale => "the scale of the target cannot be read",
+                Block::AtZero => "the replicas stay only because scaling is disabled at 0",
+                Block::Selector => {
+                    "the replicas stay only because the target's selector is unusable"
+                }
+                Block::SharedPods => {
+                    "the replicas stay only because other HPAs select the same pods"
+                }
+                Block::Metrics => "the replicas stay only because metrics fail",
+                Block::NotWritten => "the replicas stay only because the scale cannot be written",
+            },
+            Self::NoAnswer => "no pass of the run has an answer",
+            Self::NeverDecided => "metrics decide no pass of the run",
+            Self::Unanswered { unanswered, passes } => {
+                return write!(f, "{unanswered} of {passes} passes have no answer");
+            }
+            Self::LastUnanswered => "the last pass has no answer",
+            Self::MetricsIgnored => "the pass ignores the metrics",
+            Self::Undecided => "the metrics do not decide",
+            Self::EndsEarlier => "the pass ends earlier",
+            Self::NoMetric(error) | Self::MetricFailed(error) => error,
+            Self::OverNoReplicas => "it is an average over no replicas",
+            Self::NotComputed => "the controller does not compute it",
+            Self::NoSampleTime(metric) => {
+                return write!(f, "nothing says when {metric} was measured");
+            }
+        })
+    }
+}
+
+impl fmt::Display for Fact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => write!(f, "{flag}"),
+            Self::Count { min, max } if min == max => write!(f, "{min}"),
+            Self::Count { min, max } => write!(f, "anywhere from {min} to {max}"),
+            Self::Amount(quantity) => write!(f, "{quantity}"),
+            Self::Fraction { numerator, denominator } => {
+                f.write_str(&numbers::number(*numerator as f64 / *denominator as f64))
+            }
+            Self::Duration { min, max } if min == max => f.write_str(&numbers::duration(*min)),
+            Self::Duration { min, max } => {
+                let (min, max) = (numbers::duration(*min), numbers::duration(*max));
+                write!(f, "anywhere from {min} to {max}")
+            }
+            Self::Unknown(why) => write!(f, "unknown ({why})"),
+        }
+    }
+}
+
+/// The value without its field: `4`, `34 at 2026-11-17T12:03:00Z`, `15m (first at
+/// 2026-11-17T12:03:00Z)`.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.fact)?;
+        let Some(moment) = self.moment.map(SecondsTime) else { return Ok(()) };
+        match self.field {
+            Field::Run(_, RunField::LongestShort) if self.fact.is_exact() => {
+                write!(f, " from {moment} on")
+            }
+            Field::Run(_, RunField::LongestShort) => match &self.fact {
+                Fact::Duration { min, .. } => {
+                    write!(f, " ({} from {moment} on)", numbers::duration(*min))
+                }
+                _ => Ok(()),
+            },
+            Field::Run(_, RunField::Short) => write!(f, " (longest from {moment} on)"),
+            Field::Run(
+                _,
+                RunField::AtMax | RunField::Rescales | RunField::Reversals | RunField::Unanswered,
+            ) => write!(f, " (first at {moment})"),
+            _ => write!(f, " at {moment}"),
+        }
+    }
+}
+
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::History(window) => {
+                let window = numbers::duration(*window);
+                write!(f, "use --history none, or --observe {window} in a cluster, to resolve this")
+            }
+            Self::Now(time) => write!(f, "use --now {} to resolve this", SecondsTime(*time)),
+            Self::MayHide(unknown) => unknown.fmt(f),
+            Self::Found(codes) => write!(f, "found: {}", codes.join(", ")),
+            Self::Tried(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Why a comparison has no answer, where its fields do not say that themselves.
+fn reason(lack: Lack) -> Option<&'static str> {
+    match lack {
+        Lack::Field => None,
+        Lack::Zero => Some("the divisor is 0, or may be"),
+        Lack::Length => Some("its numbers are too long"),
+    }
+}
+
+impl Expectation {
+    /// What it is called: the expression, with the shorthand that it comes from, and what it is about if
+    /// that is not the run.
+    pub fn name(&self) -> String {
+        let name = named(&self.expression, self.fail_on);
+        if self.is_of_first_pass { format!("{name} in the first pass") } else { name }
+    }
+
+    /// The values that it looks at: `desired is 4, limited is false`; with the hint.
+    pub fn because(&self) -> String {
+        let values = self.values.iter().map(|value| format!("{} is {value}", value.field));
+        self.with_reasons(values.collect::<Vec<_>>().join(", "))
+    }
+
+    /// The same next to the expression, where the only number needs no name if it is compared as it is:
+    /// `4`.
+    pub fn in_short(&self) -> String {
+        match &self.values[..] {
+            [value] if self.is_plain && value.field.is_number() => {
+                self.with_reasons(value.to_string())
+            }
+            _ => self.because(),
+        }
+    }
+
+    fn with_reasons(&self, values: String) -> String {
+        let lack = self.lack.and_then(reason).map(str::to_owned);
+        let values = Some(values).filter(|values| !values.is_empty());
+        [values, lack, self.hint.as_ref().map(Hint::to_string)]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("; ")
+    }
+}
+
+impl Serialize for Expectation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("expression", &self.expression)?;
+        map.serialize_entry("failOn", &self.fail_on)?;
+        map.serialize_entry("truth", &self.truth)?;
+        if self.is_of_first_pass {
+            map.serialize_entry("firstPass", &true)?;
+        }
+        map.serialize_entry("values", &self.values)?;
+        if let Some(why) = self.lack.and_then(reason) {
+            map.serialize_entry("unknown", why)?;
+        }
+        if let Some(hint) = &self.hint {
+            map.serialize_entry("hint", &hint.to_string())?;
+        }
+        map.end()
+    }
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("field", &self.field.to_string())?;
+        add_to(&self.fact, &mut map)?;
+        if let Some(moment) = self.moment {
+            map.serialize_entry("moment", &SecondsTime(moment).to_string())?;
+        }
+        map.end()
+    }
+}
+
+/// Adds a fact to a JSON object: `value`, which is null where it is not one; then `range` or
+/// `unknown` say what is known instead.
+fn add_to<M: SerializeMap>(fact: &Fact, map: &mut M) -> Result<(), M::Error> {
+    match fact {
+        Fact::Flag(flag) => map.serialize_entry("value", flag),
+        Fact::Count { min, max } if min == max => map.serialize_entry("value", min),
+        Fact::Count { min, max } => {
+            map.serialize_entry("value", &None::<i64>)?;
+            map.serialize_entry("range", &Bounds { min: *min, max: *max })
+        }
+        Fact::Amount(quantity) => map.serialize_entry("value", quantity),
+        Fact::Fraction { numerator, denominator } => {
+            map.serialize_entry("value", &(*numerator as f64 / *denominator as f64))
+        }
+        Fact::Duration { min, max } if min == max => {
+            map.serialize_entry("value", &min.as_secs_f64())
+        }
+        Fact::Duration { min, max } => {
+            map.serialize_entry("value", &None::<i64>)?;
+            let (min, max) = (min.as_secs_f64(), max.as_secs_f64());
+            map.serialize_entry("range", &Bounds { min, max })
+        }
+        Fact::Unknown(why) => {
+            map.serialize_entry("value", &None::<i64>)?;
+            map.serialize_entry("unknown", &why.to_string())
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Bounds<T> {
+    min: T,
+    max: T,
 }

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 
+use super::expected::lacking;
 use super::page::{Words, metrics};
 use super::words::count;
 use super::{Certainty, Explanation};
@@ -18,7 +19,6 @@ use crate::outlook::Range;
 use crate::saved::objects::OWN_API_VERSION;
 use crate::snapshot::right::MissingRight;
 use crate::snapshot::{Listed, ScaleError};
-use crate::whatif::expect::lacking;
 
 /// The passes of several HPAs, by namespace and name. Serializes as the published object.
 #[derive(Debug)]
@@ -242,7 +242,7 @@ impl Explanation<'_> {
         if let Err(ScaleError::Missing(_)) = self.pass.input.snapshot.scale {
             return (Some(Severity::Error), "the input has no target".to_owned());
         }
-        if let Some(lacking) = lacking(&self.pass.decision.outcome, self.hpa.spec) {
+        if let Some(lacking) = lacking(&self.pass.decision.outcome.lacking(self.hpa.spec)) {
             return (Some(Severity::Error), lacking);
         }
         if self.certainty == Certainty::Bounded {

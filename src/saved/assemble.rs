@@ -93,6 +93,8 @@ struct Place<'o> {
     pods: Vec<&'o Shared<Pod>>,
     pod_labels: HashMap<&'o str, &'o Labels>,
     pod_metrics: Vec<&'o Shared<PodMetrics>>,
+    /// Whether it has every pod and its usage once.
+    each_once: Result<(), Error>,
     surroundings: Surroundings,
 }
 
@@ -125,21 +127,20 @@ impl<'o> Place<'o> {
         let pods = objects.pods.iter().filter(|pod| is_here(pod.namespace.as_deref()));
         let pods: Vec<_> = pods.collect();
         let pod_metrics = objects.pod_metrics.iter();
+        let pod_metrics: Vec<_> =
+            pod_metrics.filter(|it| is_here(it.namespace.as_deref())).collect();
+        let each_once = once("Pod", pods.iter().map(|pod| &*pod.name))
+            .and_then(|()| once("PodMetrics", pod_metrics.iter().map(|item| &*item.name)));
         Self {
             namespace,
             default_namespace,
             hpas: hpas.collect(),
             pod_labels: pods.iter().map(|pod| (&*pod.name, &*pod.labels)).collect(),
             pods,
-            pod_metrics: pod_metrics.filter(|it| is_here(it.namespace.as_deref())).collect(),
+            pod_metrics,
+            each_once,
             surroundings: surroundings(objects, namespace, default_namespace),
         }
-    }
-
-    /// Checks that it has every pod once.
-    fn check(&self) -> Result<(), Error> {
-        once("Pod", self.pods.iter().map(|pod| &*pod.name))?;
-        once("PodMetrics", self.pod_metrics.iter().map(|item| &*item.name))
     }
 
     /// Returns the labels by which the resource metrics API selects an item, if they are known.
@@ -214,7 +215,7 @@ fn without_pods(
     let (hpa, admission) = admitted.as_ref().map_err(Clone::clone)?;
     let hpa = hpa.clone();
     notes.extend(admission.iter().cloned());
-    place.check()?;
+    place.each_once.clone()?;
     let target = ScaleLookup::of(objects, place.default_namespace);
     let scale = scale.clone()?;
     basis.extend(target.assumption(&hpa).filter(|_| scale.is_ok()));

@@ -7,24 +7,19 @@ mod facts;
 mod syntax;
 mod units;
 
-use std::fmt;
-
-use jiff::Timestamp;
-use serde::ser::SerializeMap;
-use serde::{Serialize, Serializer};
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
 
 pub use exact::Lack;
-pub use facts::{Fact, Facts, RunFacts, lacking};
+pub use facts::{Fact, Facts, RunFacts, Unknown};
 pub use syntax::{
     Expression, Field, MetricField, Node, Number, Operand, Operator, PassField, RunField, RunOf,
     SyntaxError, metric_fields, pass_fields, run_fields,
 };
 pub use units::Sign;
 
-use crate::apimachinery::json::SecondsTime;
 use crate::args::{Condition, ExpectArgs, FailOn};
 use crate::error::Error;
-use crate::numbers::duration;
 use crate::snapshot::hpa::HpaSpec;
 
 /// What is known of a statement, ordered as in Kleene's logic: `and` is the least, `or` the greatest.
@@ -157,10 +152,25 @@ pub struct Expectation {
     pub is_plain: bool,
     /// Why it is unknown, where no field says that.
     pub lack: Option<Lack>,
-    /// What to type to know it, if only the history or only the time is uncertain.
-    pub hint: Option<String>,
+    /// What helps with it.
+    pub hint: Option<Hint>,
     /// Whether it is about the first pass of a run, and not about what follows.
     pub is_of_first_pass: bool,
+}
+
+/// What helps with an expectation that does not hold or is unknown.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Hint {
+    /// Only the history is uncertain; a pass remembers this long.
+    History(SignedDuration),
+    /// Only the time is uncertain: this is the other one.
+    Now(Timestamp),
+    /// What could not be read may hide a finding.
+    MayHide(Unknown),
+    /// The findings that are there.
+    Found(Vec<&'static str>),
+    /// What came of the settings of a search.
+    Tried(String),
 }
 
 /// A field that an expectation looks at.
@@ -181,30 +191,6 @@ impl Value {
         let is_stretch = matches!(field, Field::Run(_, RunField::Short | RunField::LongestShort));
         let moment = facts.moment(field).filter(|_| fact.is_exact() || is_stretch);
         Self { field: field.clone(), fact, moment }
-    }
-}
-
-/// The value without its field: `4`, `34 at 2026-11-17T12:03:00Z`, `15m (first at
-/// 2026-11-17T12:03:00Z)`.
-impl fmt::Display for Value {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.fact)?;
-        let Some(moment) = self.moment.map(SecondsTime) else { return Ok(()) };
-        match self.field {
-            Field::Run(_, RunField::LongestShort) if self.fact.is_exact() => {
-                write!(f, " from {moment} on")
-            }
-            Field::Run(_, RunField::LongestShort) => match &self.fact {
-                Fact::Duration { min, .. } => write!(f, " ({} from {moment} on)", duration(*min)),
-                _ => Ok(()),
-            },
-            Field::Run(_, RunField::Short) => write!(f, " (longest from {moment} on)"),
-            Field::Run(
-                _,
-                RunField::AtMax | RunField::Rescales | RunField::Reversals | RunField::Unanswered,
-            ) => write!(f, " (first at {moment})"),
-            _ => write!(f, " at {moment}"),
-        }
     }
 }
 
@@ -244,12 +230,11 @@ impl Expectation {
 
     /// That nothing is found of what `--fail-on` names; `found` is what is, maybe in the first pass of a
     /// run. What could not be read may hide a finding.
-    pub fn not_found(what: &'static str, found: &[&str], facts: &Facts<'_>) -> Self {
-        let lacking = facts.lacking();
-        let (truth, hint) = match (found, lacking) {
-            ([], None) => (Truth::True, None),
-            ([], Some(lacking)) => (Truth::Unknown, Some(lacking)),
-            (found, _) => (Truth::False, Some(format!("found: {}", found.join(", ")))),
+    pub fn not_found(what: &'static str, found: Vec<&'static str>, facts: &Facts<'_>) -> Self {
+        let (truth, hint) = match facts.lacking() {
+            _ if !found.is_empty() => (Truth::False, Some(Hint::Found(found))),
+            None => (Truth::True, None),
+            Some(lacking) => (Truth::Unknown, Some(Hint::MayHide(lacking))),
         };
         Self {
             expression: format!("no finding {what}"),
@@ -272,78 +257,17 @@ impl Expectation {
             values: Vec::new(),
             is_plain: true,
             lack: None,
-            hint: Some(tried),
+            hint: Some(Hint::Tried(tried)),
             is_of_first_pass: false,
         }
     }
-
-    /// What it is called: the expression, with the shorthand that it comes from, and what it is about if
-    /// that is not the run.
-    pub fn name(&self) -> String {
-        let name = named(&self.expression, self.fail_on);
-        if self.is_of_first_pass { format!("{name} in the first pass") } else { name }
-    }
-
-    /// The values that it looks at: `desired is 4, limited is false`; with the hint.
-    pub fn because(&self) -> String {
-        let values = self.values.iter().map(|value| format!("{} is {value}", value.field));
-        self.with_reasons(values.collect::<Vec<_>>().join(", "))
-    }
-
-    /// The same next to the expression, where the only number needs no name if it is compared as it is:
-    /// `4`.
-    pub fn in_short(&self) -> String {
-        match &self.values[..] {
-            [value] if self.is_plain && value.field.is_number() => {
-                self.with_reasons(value.to_string())
-            }
-            _ => self.because(),
-        }
-    }
-
-    fn with_reasons(&self, values: String) -> String {
-        let lack = self.lack.and_then(Lack::reason).map(str::to_owned);
-        let values = Some(values).filter(|values| !values.is_empty());
-        [values, lack, self.hint.clone()].into_iter().flatten().collect::<Vec<_>>().join("; ")
-    }
 }
 
-fn named(expression: &str, fail_on: Option<&str>) -> String {
+/// The name of an expression, with the shorthand that it comes from.
+pub(crate) fn named(expression: &str, fail_on: Option<&str>) -> String {
     match fail_on {
         Some(shorthand) => format!("{expression} (--fail-on {shorthand})"),
         None => expression.to_owned(),
-    }
-}
-
-impl Serialize for Expectation {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("expression", &self.expression)?;
-        map.serialize_entry("failOn", &self.fail_on)?;
-        map.serialize_entry("truth", &self.truth)?;
-        if self.is_of_first_pass {
-            map.serialize_entry("firstPass", &true)?;
-        }
-        map.serialize_entry("values", &self.values)?;
-        if let Some(why) = self.lack.and_then(Lack::reason) {
-            map.serialize_entry("unknown", why)?;
-        }
-        if let Some(hint) = &self.hint {
-            map.serialize_entry("hint", hint)?;
-        }
-        map.end()
-    }
-}
-
-impl Serialize for Value {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("field", &self.field.to_string())?;
-        self.fact.add_to(&mut map)?;
-        if let Some(moment) = self.moment {
-            map.serialize_entry("moment", &SecondsTime(moment).to_string())?;
-        }
-        map.end()
     }
 }
 

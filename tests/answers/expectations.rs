@@ -470,7 +470,7 @@ fn a_blocked_answer_leaves_the_replicas_unknown_whatever_blocks_it() {
 #[test]
 fn what_only_the_history_leaves_open_names_the_flags_that_tell() {
     let of = |text: &str| judge(&open(), &expect(&[text], &[])).0.remove(0);
-    let hint = of("desired <= 8").hint.expect("a hint");
+    let hint = of("desired <= 8").hint.expect("a hint").to_string();
     assert!(hint.contains("--observe 5m") && hint.contains("--history none"), "{hint}");
     assert!(of("desired <= 8").because().ends_with(&hint));
     // An expectation that holds needs no hint, nor does one that stays unknown even with the history.
@@ -730,7 +730,11 @@ fn saying(text: &str) -> (Page, Vec<Expectation>) {
         expression: format!("{field} > 2 {text}"),
         fail_on: None,
         truth: Truth::False,
-        values: vec![expect::Value { field, fact: Fact::Unknown(say()), moment: None }],
+        values: vec![expect::Value {
+            field,
+            fact: Fact::Unknown(expect::Unknown::MetricFailed(say())),
+            moment: None,
+        }],
         is_plain: true,
         lack: None,
         hint: None,

@@ -7,12 +7,12 @@ use crate::memory::Knowledge;
 use crate::numbers::age;
 use crate::outlook::Range;
 use crate::pass::Origin;
+use crate::report::expected::lacking;
 use crate::report::words::{count, distance, duration, list, percent, sentence, time};
 use crate::report::{Certainty, RecordView};
 use crate::snapshot::clock::{ClockDoubt, Why};
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::{Documents, ScaleError, Unread};
-use crate::whatif::expect::lacking;
 
 /// What happens in a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -221,7 +221,7 @@ impl Words<'_> {
 
     /// Words which metrics are unknown here, and why.
     fn lacking(&self) -> Option<String> {
-        lacking(self.explanation.outcome, &self.explanation.pass.input.snapshot.hpa.spec)
+        lacking(&self.explanation.outcome.lacking(&self.explanation.pass.input.snapshot.hpa.spec))
     }
 
     /// Returns the headline if what decides is unknown here.

@@ -36,17 +36,6 @@ pub enum Lack {
     Length,
 }
 
-impl Lack {
-    /// Why, where the field does not say that itself.
-    pub fn reason(self) -> Option<&'static str> {
-        match self {
-            Self::Field => None,
-            Self::Zero => Some("the divisor is 0, or may be"),
-            Self::Length => Some("its numbers are too long"),
-        }
-    }
-}
-
 /// The longest numbers, in bits.
 const LONGEST: u64 = 1 << 18;
 

@@ -5,23 +5,19 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use jiff::{SignedDuration, Timestamp};
-use serde::Serialize;
-use serde::ser::SerializeMap;
-
+use super::Hint;
 use super::syntax::{Field, MetricField, PassField, RunField, RunOf, find_metric};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::{
-    Block, Decision, Group, Lacking, MetricResult, MetricStep, Outcome, Path, Step,
+    Block, Decision, Group, Lacking, MetricResult, MetricStep, Path, Step,
 };
 use crate::memory::{Remembered, infer};
-use crate::numbers;
 use crate::order;
 use crate::outlook::{Outlook, Range};
 use crate::pass::{Doubts, Pass};
-use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::{MetricAnswer, ScaleError, Snapshot};
 use crate::whatif::timeline::{Stretch, Totals};
+use jiff::{SignedDuration, Timestamp};
 
 /// The value of a field.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +48,59 @@ pub enum Fact {
         max: SignedDuration,
     },
     /// Not known, and why.
-    Unknown(String),
+    Unknown(Unknown),
+}
+
+/// Why a field has no value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unknown {
+    /// It depends on the time of the pass, which is in doubt.
+    Time,
+    /// It depends on what the controller remembers.
+    History,
+    /// The run depends on metrics that are not known here.
+    OpenMetrics,
+    /// These metrics were not read.
+    Lacking(Vec<Lacking>),
+    /// The input has no target.
+    NoTarget,
+    /// The replicas stay because this blocks the pass, which says nothing about what follows once it does not.
+    Stays(Block),
+    /// No pass of the run has an answer.
+    NoAnswer,
+    /// Metrics decide no pass of the run.
+    NeverDecided,
+    /// Too many passes of the run have no answer.
+    Unanswered {
+        /// How many.
+        unanswered: usize,
+        /// How many passes the run has.
+        passes: usize,
+    },
+    /// The last pass of the run has no answer.
+    LastUnanswered,
+    /// The pass ignores the metrics.
+    MetricsIgnored,
+    /// The metrics do not decide.
+    Undecided,
+    /// The pass ends before the step that would tell.
+    EndsEarlier,
+    /// The spec has no such metric, or several: the message about the name.
+    NoMetric(String),
+    /// The metric fails, with the controller's error.
+    MetricFailed(String),
+    /// It is an average over no replicas.
+    OverNoReplicas,
+    /// The controller does not compute it.
+    NotComputed,
+    /// The samples of the metric of this name have no time.
+    NoSampleTime(String),
+}
+
+impl From<Unknown> for Fact {
+    fn from(why: Unknown) -> Self {
+        Self::Unknown(why)
+    }
 }
 
 impl Fact {
@@ -66,71 +114,12 @@ impl Fact {
     }
 
     /// Whether it is a single value.
-    pub(super) fn is_exact(&self) -> bool {
+    pub(crate) fn is_exact(&self) -> bool {
         match self {
             Self::Count { min, max } => min == max,
             Self::Duration { min, max } => min == max,
             Self::Flag(_) | Self::Amount(_) | Self::Fraction { .. } => true,
             Self::Unknown(_) => false,
-        }
-    }
-
-    fn unknown(why: impl Into<String>) -> Self {
-        Self::Unknown(why.into())
-    }
-
-    /// Adds itself to a JSON object: `value`, which is null where it is not one; then `range` or
-    /// `unknown` say what is known instead.
-    pub(super) fn add_to<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
-        match self {
-            Self::Flag(flag) => map.serialize_entry("value", flag),
-            Self::Count { min, max } if min == max => map.serialize_entry("value", min),
-            Self::Count { min, max } => {
-                map.serialize_entry("value", &None::<i64>)?;
-                map.serialize_entry("range", &Bounds { min: *min, max: *max })
-            }
-            Self::Amount(quantity) => map.serialize_entry("value", quantity),
-            Self::Fraction { numerator, denominator } => {
-                map.serialize_entry("value", &(*numerator as f64 / *denominator as f64))
-            }
-            Self::Duration { min, max } if min == max => {
-                map.serialize_entry("value", &min.as_secs_f64())
-            }
-            Self::Duration { min, max } => {
-                map.serialize_entry("value", &None::<i64>)?;
-                let (min, max) = (min.as_secs_f64(), max.as_secs_f64());
-                map.serialize_entry("range", &Bounds { min, max })
-            }
-            Self::Unknown(why) => {
-                map.serialize_entry("value", &None::<i64>)?;
-                map.serialize_entry("unknown", why)
-            }
-        }
-    }
-}
-
-#[derive(Serialize)]
-struct Bounds<T> {
-    min: T,
-    max: T,
-}
-
-impl std::fmt::Display for Fact {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Flag(flag) => write!(f, "{flag}"),
-            Self::Count { min, max } if min == max => write!(f, "{min}"),
-            Self::Count { min, max } => write!(f, "anywhere from {min} to {max}"),
-            Self::Amount(quantity) => write!(f, "{quantity}"),
-            Self::Fraction { numerator, denominator } => {
-                f.write_str(&numbers::number(*numerator as f64 / *denominator as f64))
-            }
-            Self::Duration { min, max } if min == max => f.write_str(&numbers::duration(*min)),
-            Self::Duration { min, max } => {
-                let (min, max) = (numbers::duration(*min), numbers::duration(*max));
-                write!(f, "anywhere from {min} to {max}")
-            }
-            Self::Unknown(why) => write!(f, "unknown ({why})"),
         }
     }
 }
@@ -158,29 +147,6 @@ pub struct Facts<'a> {
     runs: Option<[RunFacts<'a>; 2]>,
 }
 
-const OPEN_TIME: &str = "it depends on the time of the pass, which is in doubt";
-const NO_METRICS: &str = "the pass ignores the metrics";
-const OPEN_MEMORY: &str = "it depends on the controller's history";
-const NO_SCALE: &str = "the scale of the target cannot be read";
-const NO_TARGET: &str = "the input lacks the target";
-const UNDECIDED: &str = "the pass ends earlier";
-
-/// Words which metrics are unknown here and why, as a clause; `None` if all are known.
-pub fn lacking(outcome: &Outcome, spec: &HpaSpec) -> Option<String> {
-    let clause = |Lacking { missing, metrics }: &Lacking| {
-        let labels: Vec<String> = metrics.iter().map(|it| spec.metrics[*it].label()).collect();
-        let labels = labels.join(", ");
-        match missing {
-            None => format!("you may not read {labels}"),
-            Some(documents) => {
-                format!("the {} has no {} for {labels}", documents.container(), documents.kind())
-            }
-        }
-    };
-    let clauses: Vec<String> = outcome.lacking().iter().map(clause).collect();
-    (!clauses.is_empty()).then(|| clauses.join(", and "))
-}
-
 impl<'a> RunFacts<'a> {
     /// What a run comes to that begins with a pass.
     pub fn new(pass: &Pass, totals: &'a Totals) -> Self {
@@ -190,40 +156,36 @@ impl<'a> RunFacts<'a> {
     fn get(&self, field: RunField) -> Fact {
         let Self { doubts, .. } = self;
         let open = [
-            (doubts.metrics, "it depends on metrics that are not known here"),
-            (doubts.history, OPEN_MEMORY),
-            (doubts.time, OPEN_TIME),
+            (doubts.metrics, Unknown::OpenMetrics),
+            (doubts.history, Unknown::History),
+            (doubts.time, Unknown::Time),
         ];
         if let Some((_, why)) = open.into_iter().find(|(is_open, _)| *is_open) {
-            return Fact::unknown(why);
+            return why.into();
         }
-        self.undecided(field).unwrap_or_else(|| self.total(field))
+        self.undecided(field).map_or_else(|| self.total(field), Fact::Unknown)
     }
 
     /// Why a field says nothing about the spec, where too much of the run stays as it is because
     /// nothing was measured.
-    fn undecided(&self, field: RunField) -> Option<Fact> {
+    fn undecided(&self, field: RunField) -> Option<Unknown> {
         use RunField::{Last, LongestShort, Settled, Short, Unanswered};
         let Self { totals, .. } = self;
         let (unanswered, passes) = (totals.unanswered_passes(), totals.passes);
         match field {
             // Whether metrics are missing is known once one was looked for.
             Unanswered if unanswered > 0 => None,
-            _ if unanswered == passes => Some(Fact::unknown("no pass of the run has an answer")),
+            _ if unanswered == passes => Some(Unknown::NoAnswer),
             _ if totals.decided_passes() == 0 && totals.highest.replicas == 0 => {
-                Some(Fact::unknown(keeps(Block::AtZero)))
+                Some(Unknown::Stays(Block::AtZero))
             }
-            _ if totals.decided_passes() == 0 => {
-                Some(Fact::unknown("metrics decide no pass of the run"))
-            }
+            _ if totals.decided_passes() == 0 => Some(Unknown::NeverDecided),
             // A range says how much is open.
             Unanswered | Short | LongestShort => None,
             _ if unanswered.saturating_mul(MOST_UNANSWERED) > passes => {
-                Some(Fact::Unknown(format!("{unanswered} of {passes} passes have no answer")))
+                Some(Unknown::Unanswered { unanswered, passes })
             }
-            Last | Settled if !totals.ends_answered() => {
-                Some(Fact::unknown("the last pass has no answer"))
-            }
+            Last | Settled if !totals.ends_answered() => Some(Unknown::LastUnanswered),
             _ => None,
         }
     }
@@ -293,9 +255,8 @@ impl<'a> Facts<'a> {
     }
 
     /// What would settle at which of the two times the pass is.
-    pub(super) fn time_hint(&self) -> Option<String> {
-        let time = crate::apimachinery::json::SecondsTime(self.elsewhen?.input.snapshot.now);
-        Some(format!("use --now {time} to resolve this"))
+    pub(super) fn time_hint(&self) -> Option<Hint> {
+        Some(Hint::Now(self.elsewhen?.input.snapshot.now))
     }
 
     /// The same as if the time was not in doubt.
@@ -310,10 +271,8 @@ impl<'a> Facts<'a> {
     }
 
     /// What would tell the history, on which an answer depends.
-    pub(super) fn history_hint(&self) -> String {
-        let window = infer::window(&self.snapshot.hpa, &self.snapshot.controller);
-        let window = numbers::duration(window);
-        format!("use --history none, or --observe {window} in a cluster, to resolve this")
+    pub(super) fn history_hint(&self) -> Hint {
+        Hint::History(infer::window(&self.snapshot.hpa, &self.snapshot.controller))
     }
 
     /// Asks something of the facts as they were if the history was known.
@@ -336,7 +295,7 @@ impl<'a> Facts<'a> {
             (Fact::Count { min, max }, Fact::Count { min: least, max: most }) => {
                 Fact::Count { min: min.min(least), max: max.max(most) }
             }
-            _ => Fact::unknown(OPEN_TIME),
+            _ => Unknown::Time.into(),
         }
     }
 
@@ -363,7 +322,7 @@ impl<'a> Facts<'a> {
             Field::Pass(field) => self.of_pass(*field),
             Field::Metric(name, field) => match find_metric(&self.snapshot.hpa.spec, name) {
                 Ok(index) => self.of_metric(index, *field),
-                Err((message, _)) => Fact::Unknown(message),
+                Err((message, _)) => Unknown::NoMetric(message).into(),
             },
         }
     }
@@ -382,9 +341,9 @@ impl<'a> Facts<'a> {
                 (Some(unread), _) => unread,
                 (None, Some(proposal)) => Fact::count(proposal),
                 (None, None) if self.decision.metrics().next().is_some() => {
-                    Fact::unknown("the metrics do not decide")
+                    Unknown::Undecided.into()
                 }
-                (None, None) => Fact::unknown(NO_METRICS),
+                (None, None) => Unknown::MetricsIgnored.into(),
             },
             PassField::Failed => self.over_metrics(|metrics| {
                 let failed = |metric: &&MetricStep| matches!(metric.result, MetricResult::Error(_));
@@ -417,11 +376,11 @@ impl<'a> Facts<'a> {
 
     fn of_metric(&self, index: usize, field: MetricField) -> Fact {
         let Some(metric) = self.decision.metric(index) else {
-            return Fact::unknown(NO_METRICS);
+            return Unknown::MetricsIgnored.into();
         };
         let proposal = match &metric.result {
             MetricResult::Proposal(proposal) => proposal,
-            MetricResult::Error(error) => return Fact::Unknown(error.error.clone()),
+            MetricResult::Error(error) => return Unknown::MetricFailed(error.error.clone()).into(),
             MetricResult::Unread(_) => return self.unread().unwrap_or_else(no_scale),
         };
         let current = &proposal.current;
@@ -432,18 +391,18 @@ impl<'a> Facts<'a> {
             MetricField::Desired => Some(Fact::count(proposal.replicas)),
             MetricField::Utilization => current.average_utilization.map(Fact::count),
             MetricField::AverageValue if of_nothing => {
-                return Fact::unknown("it is an average over no replicas");
+                return Unknown::OverNoReplicas.into();
             }
             MetricField::AverageValue => current.average_value.clone().map(Fact::Amount),
             MetricField::Value => current.value.clone().map(Fact::Amount),
         };
-        value.unwrap_or_else(|| Fact::unknown("the controller does not compute it"))
+        value.unwrap_or_else(|| Unknown::NotComputed.into())
     }
 
     fn over_metrics(&self, count: impl Fn(&[&MetricStep]) -> usize) -> Fact {
         let metrics: Vec<&MetricStep> = self.decision.metrics().collect();
         if metrics.is_empty() {
-            return Fact::unknown(NO_METRICS);
+            return Unknown::MetricsIgnored.into();
         }
         self.unread().unwrap_or_else(|| Fact::count(count(&metrics) as i64))
     }
@@ -453,13 +412,14 @@ impl<'a> Facts<'a> {
         self.lacking().map(Fact::Unknown)
     }
 
-    /// The same as a clause.
-    pub fn lacking(&self) -> Option<String> {
-        let no_target = || match self.snapshot.scale {
-            Err(ScaleError::Missing(_)) => Some(NO_TARGET.to_owned()),
+    /// The same without a fact.
+    pub(super) fn lacking(&self) -> Option<Unknown> {
+        let lacking = self.decision.outcome.lacking(&self.snapshot.hpa.spec);
+        match self.snapshot.scale {
+            _ if !lacking.is_empty() => Some(Unknown::Lacking(lacking)),
+            Err(ScaleError::Missing(_)) => Some(Unknown::NoTarget),
             _ => None,
-        };
-        lacking(&self.decision.outcome, &self.snapshot.hpa.spec).or_else(no_target)
+        }
     }
 
     /// Something of the replicas after the pass and before. In a blocked pass they stay, but that is
@@ -471,10 +431,10 @@ impl<'a> Facts<'a> {
             return self.unread().unwrap_or_else(no_scale);
         }
         if let Some(block) = self.decision.block() {
-            return Fact::unknown(keeps(block));
+            return Unknown::Stays(block).into();
         }
         if self.may_fail_to_write() {
-            return Fact::unknown(OPEN_MEMORY);
+            return Unknown::History.into();
         }
         match (self.outlook.range(self.decision), self.decision.replicas_before()) {
             (Some(Range { min, max }), Some(current)) => {
@@ -492,7 +452,7 @@ impl<'a> Facts<'a> {
             return unread;
         }
         if self.may_fail_to_write() {
-            return Fact::unknown(OPEN_MEMORY);
+            return Unknown::History.into();
         }
         of(self.decision)
     }
@@ -510,7 +470,7 @@ impl<'a> Facts<'a> {
         let Some(likely) = self.decision.trace.iter().find_map(&of) else {
             return match self.decision.path() {
                 Some(Path::AboveMax | Path::BelowMin) => Fact::Flag(false),
-                _ => self.unread().unwrap_or_else(|| Fact::unknown(UNDECIDED)),
+                _ => self.unread().unwrap_or_else(|| Unknown::EndsEarlier.into()),
             };
         };
         if let Some(unread) = self.unread() {
@@ -520,7 +480,7 @@ impl<'a> Facts<'a> {
         let open = self.remembered.possible.is_some() && extremes.is_empty();
         let mut others = extremes.iter().filter_map(|extreme| extreme.steps.iter().find_map(&of));
         if open || others.any(|other| other != likely) {
-            return Fact::unknown(OPEN_MEMORY);
+            return Unknown::History.into();
         }
         Fact::Flag(likely != Ordering::Equal)
     }
@@ -563,27 +523,13 @@ impl<'a> Facts<'a> {
             }
         }
         match timeless {
-            _ if !looked => Fact::unknown(NO_METRICS),
-            Some(metric) => {
-                Fact::Unknown(format!("nothing says when {} was measured", metric.name))
-            }
+            _ if !looked => Unknown::MetricsIgnored.into(),
+            Some(metric) => Unknown::NoSampleTime(metric.name.clone()).into(),
             None => Fact::Flag(false),
         }
     }
 }
 
 fn no_scale() -> Fact {
-    Fact::unknown(NO_SCALE)
-}
-
-/// Why the replicas are not known.
-fn keeps(block: Block) -> &'static str {
-    match block {
-        Block::NoScale => NO_SCALE,
-        Block::AtZero => "the replicas stay only because scaling is disabled at 0",
-        Block::Selector => "the replicas stay only because the target's selector is unusable",
-        Block::SharedPods => "the replicas stay only because other HPAs select the same pods",
-        Block::Metrics => "the replicas stay only because metrics fail",
-        Block::NotWritten => "the replicas stay only because the scale cannot be written",
-    }
+    Unknown::Stays(Block::NoScale).into()
 }

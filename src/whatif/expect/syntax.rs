@@ -296,7 +296,7 @@ impl Field {
     }
 
     /// Whether it is a number, and not true or false.
-    pub(super) fn is_number(&self) -> bool {
+    pub(crate) fn is_number(&self) -> bool {
         self.unit().is_some()
     }
 

@@ -327,7 +327,7 @@ fn logic_is_that_of_kleene() {
     let fact = |truth| match truth {
         True => Fact::Flag(true),
         False => Fact::Flag(false),
-        Unknown => Fact::Unknown("why".to_owned()),
+        Unknown => Fact::Unknown(super::Unknown::NotComputed),
     };
     for (a, b, and, or) in [
         (True, True, True, True),
@@ -340,7 +340,8 @@ fn logic_is_that_of_kleene() {
         (False, Unknown, False, Unknown),
         (False, False, False, False),
     ] {
-        let of = |text| truth(text, &fact(a), &fact(b), &Fact::Unknown(String::new()));
+        let of =
+            |text| truth(text, &fact(a), &fact(b), &Fact::Unknown(super::Unknown::NotComputed));
         assert_eq!(of("limited and blocked"), and, "{a:?} and {b:?}");
         assert_eq!(of("limited or blocked"), or, "{a:?} or {b:?}");
         assert_eq!(of("not (limited and blocked)"), of("not limited or not blocked"));
@@ -352,7 +353,7 @@ fn logic_is_that_of_kleene() {
 #[test]
 fn a_range_decides_where_all_of_it_agrees() {
     use Truth::{False, True, Unknown};
-    let unknown = Fact::Unknown("why".to_owned());
+    let unknown = Fact::Unknown(super::Unknown::NotComputed);
     for (text, min, max, expected) in [
         ("desired < 5", 4, 4, True),
         ("desired < 5", 5, 5, False),
@@ -406,7 +407,7 @@ fn computed(text: &str) -> (Truth, Option<Lack>) {
         "desired" => Fact::Count { min: 4, max: 6 },
         "delta" => Fact::Count { min: -2, max: 3 },
         "max" => Fact::Count { min: 10, max: 10 },
-        _ => Fact::Unknown("why".to_owned()),
+        _ => Fact::Unknown(Unknown::NotComputed),
     };
     let expression = Expression::parse(text).unwrap_or_else(|e| panic!("{text}: {e:?}"));
     (expression.truth(&facts), expression.root.lack(&facts))
@@ -703,7 +704,7 @@ impl World {
         let place = text.bytes().map(usize::from).sum::<usize>() % self.known.len();
         let more = self.more[place];
         if !self.known[place] || (wider && more % 4 == 3) {
-            return Fact::Unknown(String::new());
+            return Fact::Unknown(Unknown::NotComputed);
         }
         let at = i64::from(self.places[place]);
         if FLAGS.iter().any(|flag| *field == Field::Pass(*flag)) {

@@ -12,10 +12,10 @@ use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 mod objects;
-
-use objects::Place;
+pub(crate) mod place;
 
 pub(crate) use objects::Objects;
+use place::{FieldPath, bytes_until};
 
 /// Why JSON could not be read as a type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -90,11 +90,18 @@ pub(crate) fn shortened(message: &str) -> Cow<'_, str> {
 /// Reads one JSON text; an error names the field.
 pub(crate) fn decode<T: DeserializeOwned>(json: &str) -> Result<T, DecodeError> {
     let mut deserializer = serde_json::Deserializer::from_str(json);
-    let place = Place::default();
-    let value = match T::deserialize(Objects::placed(&mut deserializer, &place)) {
-        Ok(value) => value,
-        Err(error) => return Err(DecodeError { path: place.path(), ..error.into() }),
-    };
+    let value = T::deserialize(Objects(&mut deserializer)).map_err(|error| {
+        let read = bytes_until(json, error.line(), error.column());
+        // An error about a value that was read as text, such as a quantity, comes after the end of the object
+        // if the value is its last one.
+        let ends_object = json.as_bytes().get(..read).is_some_and(|text| text.ends_with(b"}"));
+        let read = read - usize::from(ends_object);
+        let path = match error.is_data() {
+            true => FieldPath::at(json, read).to_string(),
+            false => String::new(),
+        };
+        DecodeError { path, ..error.into() }
+    })?;
     deserializer.end()?;
     Ok(value)
 }
@@ -104,7 +111,7 @@ pub(crate) fn decode<T: DeserializeOwned>(json: &str) -> Result<T, DecodeError> 
 pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
     let text = String::from_utf8_lossy(json);
     let mut deserializer = serde_json::Deserializer::from_str(&text);
-    let value = T::deserialize(Objects::new(&mut deserializer)).map_err(|e| e.to_string())?;
+    let value = T::deserialize(Objects(&mut deserializer)).map_err(|e| e.to_string())?;
     deserializer.end().map_err(|e| e.to_string())?;
     Ok(value)
 }

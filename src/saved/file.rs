@@ -16,8 +16,8 @@ use serde_json::value::RawValue;
 
 use super::objects::Objects;
 use super::objects::reader::{Fault, ObjectReader, SourceText};
-use super::place::{FieldPath, line_and_column};
 use crate::apimachinery::json;
+use crate::apimachinery::json::place::{FieldPath, line_and_column};
 use crate::error::{Error, listed};
 use crate::order;
 use crate::snapshot::note::Note;
@@ -223,7 +223,7 @@ fn read_json(text: &str, origin: &str, line: usize, objects: &mut Objects) -> Re
         SourceText { origin, line: line + lines(&text[..counted]), text, fault: &fault };
     let mut reader = serde_json::Deserializer::from_str(text);
     let object = ObjectReader { objects: &mut *objects, source, inherited: None, depth: 0 };
-    if let Err(e) = object.deserialize(json::Objects::new(&mut reader)) {
+    if let Err(e) = object.deserialize(json::Objects(&mut reader)) {
         return Err(fault.take().unwrap_or_else(|| Fault::from_json(&e, text)));
     }
     if reader.end().is_ok() {
@@ -236,7 +236,7 @@ fn read_json(text: &str, origin: &str, line: usize, objects: &mut Objects) -> Re
         source.line += lines(&text[counted..before]);
         counted = before;
         let object = ObjectReader { objects: &mut *objects, source, inherited: None, depth: 0 };
-        if let Err(e) = object.deserialize(json::Objects::new(document)) {
+        if let Err(e) = object.deserialize(json::Objects(document)) {
             let own = Fault::from_json(&e, document.get());
             let own = Fault { read: own.read + before, ..own };
             return Err(fault.take().unwrap_or(own));

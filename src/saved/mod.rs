@@ -5,7 +5,6 @@
 pub mod assemble;
 pub mod file;
 pub mod objects;
-mod place;
 pub(crate) mod remarks;
 pub mod save;
 pub(crate) mod wire;

@@ -1,74 +1,25 @@
-//! A deserializer that reads a struct only from a JSON object, and can tell where an error is. Serde's
-//! derive also reads a struct from an array of its fields, so that `behavior: []` would pass as an empty
-//! behavior; Go's decoder has no such form. Everything else is passed to the inner deserializer.
-//!
-//! `serde_path_to_error` tells the place, too, but as a deserializer of its own: each type would be
-//! compiled a second time, for a hundredth of the binary.
+//! A deserializer that reads a struct only from a JSON object. Serde's derive also reads a struct from an
+//! array of its fields, so that `behavior: []` would pass as an empty behavior; Go's decoder has no such
+//! form. Everything else is passed to the inner deserializer.
 
-use std::borrow::Cow;
-use std::cell::RefCell;
 use std::fmt;
 
-use serde::de::value::BorrowedStrDeserializer;
-use serde::de::{
-    DeserializeSeed, Deserializer, EnumAccess, Error, IntoDeserializer, MapAccess, SeqAccess,
-    Visitor,
-};
-
-use super::Text;
-
-/// The place of an error, from the inside out: `[0]`, `.metrics`, `.spec`.
-#[derive(Default)]
-pub(super) struct Place(RefCell<Vec<String>>);
-
-impl Place {
-    fn is_within(&self, segment: String) {
-        self.0.borrow_mut().push(segment);
-    }
-
-    /// The path of the field, such as `spec.metrics[0]`; empty for the text as a whole.
-    pub(super) fn path(self) -> String {
-        let path: String = self.0.into_inner().into_iter().rev().collect();
-        path.strip_prefix('.').unwrap_or(&path).to_owned()
-    }
-}
+use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor};
 
 /// The deserializer, and in turn each visitor, seed and access that it passes on.
-pub(crate) struct Objects<'p, T> {
-    inner: T,
-    place: Option<&'p Place>,
-}
-
-impl<T> Objects<'static, T> {
-    /// A deserializer whose errors have no place.
-    pub(crate) fn new(inner: T) -> Self {
-        Self { inner, place: None }
-    }
-}
-
-impl<'p, T> Objects<'p, T> {
-    /// A deserializer that sets the place of its error.
-    pub(super) fn placed(inner: T, place: &'p Place) -> Self {
-        Self { inner, place: Some(place) }
-    }
-
-    fn with<U>(&self, inner: U) -> Objects<'p, U> {
-        Objects { inner, place: self.place }
-    }
-}
+pub(crate) struct Objects<T>(pub(crate) T);
 
 macro_rules! hand_through {
     ($($method:ident)*) => {
         $(
             fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-                let visitor = self.with(visitor);
-                self.inner.$method(visitor)
+                self.0.$method(Objects(visitor))
             }
         )*
     };
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
     type Error = D::Error;
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -77,8 +28,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
         _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        let visitor = self.with(visitor);
-        self.inner.deserialize_map(visitor)
+        self.0.deserialize_map(Objects(visitor))
     }
 
     hand_through! {
@@ -95,8 +45,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        let visitor = self.with(visitor);
-        self.inner.deserialize_unit_struct(name, visitor)
+        self.0.deserialize_unit_struct(name, Objects(visitor))
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -104,8 +53,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        let visitor = self.with(visitor);
-        self.inner.deserialize_newtype_struct(name, visitor)
+        self.0.deserialize_newtype_struct(name, Objects(visitor))
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(
@@ -113,8 +61,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
         len: usize,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        let visitor = self.with(visitor);
-        self.inner.deserialize_tuple(len, visitor)
+        self.0.deserialize_tuple(len, Objects(visitor))
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
@@ -123,8 +70,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
         len: usize,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        let visitor = self.with(visitor);
-        self.inner.deserialize_tuple_struct(name, len, visitor)
+        self.0.deserialize_tuple_struct(name, len, Objects(visitor))
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -133,8 +79,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        let visitor = self.with(visitor);
-        self.inner.deserialize_enum(name, variants, visitor)
+        self.0.deserialize_enum(name, variants, Objects(visitor))
     }
 }
 
@@ -142,17 +87,17 @@ macro_rules! hand_values_through {
     ($($method:ident: $value:ty,)*) => {
         $(
             fn $method<E: Error>(self, value: $value) -> Result<V::Value, E> {
-                self.inner.$method(value)
+                self.0.$method(value)
             }
         )*
     };
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<'_, V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.expecting(f)
+        self.0.expecting(f)
     }
 
     hand_values_through! {
@@ -171,109 +116,75 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<'_, V> {
     }
 
     fn visit_none<E: Error>(self) -> Result<V::Value, E> {
-        self.inner.visit_none()
+        self.0.visit_none()
     }
 
     fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
-        self.inner.visit_unit()
+        self.0.visit_unit()
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        let deserializer = self.with(deserializer);
-        self.inner.visit_some(deserializer)
+        self.0.visit_some(Objects(deserializer))
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(
         self,
         deserializer: D,
     ) -> Result<V::Value, D::Error> {
-        let deserializer = self.with(deserializer);
-        self.inner.visit_newtype_struct(deserializer)
+        self.0.visit_newtype_struct(Objects(deserializer))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<V::Value, A::Error> {
-        let elements = Elements { seq: self.with(seq), read: 0 };
-        self.inner.visit_seq(elements)
+        self.0.visit_seq(Objects(seq))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        let members = Members { map: self.with(map), key: Cow::default() };
-        self.inner.visit_map(members)
+        self.0.visit_map(Objects(map))
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<V::Value, A::Error> {
-        self.inner.visit_enum(data)
+        self.0.visit_enum(data)
     }
 }
 
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Objects<'_, S> {
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Objects<S> {
     type Value = S::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
-        let deserializer = self.with(deserializer);
-        self.inner.deserialize(deserializer)
+        self.0.deserialize(Objects(deserializer))
     }
 }
 
-/// A list, and how many of its elements have been read.
-struct Elements<'p, A> {
-    seq: Objects<'p, A>,
-    read: usize,
-}
-
-impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Elements<'_, A> {
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Objects<A> {
     type Error = A::Error;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
-        let seed = self.seq.with(seed);
-        let element = self.seq.inner.next_element_seed(seed);
-        if let (Err(_), Some(place)) = (&element, self.seq.place) {
-            place.is_within(format!("[{}]", self.read));
-        }
-        self.read += 1;
-        element
+        self.0.next_element_seed(Objects(seed))
     }
 
     fn size_hint(&self) -> Option<usize> {
-        self.seq.inner.size_hint()
+        self.0.size_hint()
     }
 }
 
-/// An object, and its last key.
-struct Members<'p, 'de, A> {
-    map: Objects<'p, A>,
-    key: Cow<'de, str>,
-}
-
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Members<'_, 'de, A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<A> {
     type Error = A::Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
-        let Some(Text(key)) = self.map.inner.next_key()? else { return Ok(None) };
-        self.key = key;
-        let read = match &self.key {
-            Cow::Borrowed(key) => seed.deserialize(BorrowedStrDeserializer::new(key)),
-            Cow::Owned(key) => seed.deserialize(key.as_str().into_deserializer()),
-        };
-        read.map(Some)
+        self.0.next_key_seed(seed)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        let seed = self.map.with(seed);
-        let value = self.map.inner.next_value_seed(seed);
-        if let (Err(_), Some(place)) = (&value, self.map.place) {
-            place.is_within(format!(".{}", self.key));
-        }
-        value
+        self.0.next_value_seed(Objects(seed))
     }
 
     fn size_hint(&self) -> Option<usize> {
-        self.map.inner.size_hint()
+        self.0.size_hint()
     }
 }

@@ -10,12 +10,12 @@ use serde_yaml::Spanned;
 
 use super::{path_of, read_json, unreadable};
 use crate::apimachinery::go;
+use crate::apimachinery::json::place::{FieldPath, Step};
 use crate::apimachinery::json::plain;
 use crate::apimachinery::yaml;
 use crate::error::Error;
 use crate::saved::objects::Objects;
 use crate::saved::objects::reader::NO_KIND;
-use crate::saved::place::{FieldPath, Step};
 
 /// Reads YAML documents; empty ones are left out.
 pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {

@@ -13,10 +13,10 @@ use serde_json::value::RawValue;
 
 use super::{Api, ApiError, ControllerState, OWN_API_VERSION, Objects, Undecoded, UndecodedHpa};
 use crate::apimachinery::json;
+use crate::apimachinery::json::place::bytes_until;
 use crate::apimachinery::json::{Text, UniqueMap, null_as_default, plain, string_map};
 use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::selector::LabelSelector;
-use crate::saved::place::bytes_until;
 use crate::saved::wire::{EventObject, LeaseObject, ScaleObject};
 use crate::secret::Secret;
 use crate::snapshot::Documents;
@@ -366,7 +366,7 @@ fn read_raw<'de, T: Default + Deserialize<'de>, E: Error>(
     raw: &'de RawValue,
     source: SourceText<'_>,
 ) -> Result<T, E> {
-    let read = Option::<T>::deserialize(json::Objects::new(raw));
+    let read = Option::<T>::deserialize(json::Objects(raw));
     let read = read.map_err(|e| source.note::<E>(raw.get(), Fault::from_json(&e, raw.get())))?;
     Ok(read.unwrap_or_default())
 }
@@ -607,7 +607,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Replay<'_, 'de, A> {
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
         match self.current.get() {
             Some(value) => seed
-                .deserialize(json::Objects::new(value))
+                .deserialize(json::Objects(value))
                 .map_err(|e| self.source.note(value.get(), Fault::from_json(&e, value.get()))),
             None => self.rest.next_value_seed(seed),
         }

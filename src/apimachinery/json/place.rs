@@ -5,11 +5,11 @@ use std::fmt;
 
 /// The path from a document to one of its values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct FieldPath(pub(super) Vec<Step>);
+pub(crate) struct FieldPath(pub(crate) Vec<Step>);
 
 /// One step into an object or a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// The field of this name.
     Field(String),
     /// The element at this index, from 0.
@@ -18,7 +18,7 @@ pub(super) enum Step {
 
 impl FieldPath {
     /// Returns the path to the value in which the first `end` bytes of a JSON text end.
-    pub(super) fn at(json: &str, end: usize) -> Self {
+    pub(crate) fn at(json: &str, end: usize) -> Self {
         // A step for each open object and list; `None` in an object between two fields.
         let mut open: Vec<Option<Step>> = Vec::new();
         let mut string: Option<usize> = None;
@@ -77,7 +77,7 @@ impl fmt::Display for FieldPath {
 
 /// Returns line and column of the last of the first `end` bytes, both counted from 1 and the columns in
 /// characters.
-pub(super) fn line_and_column(text: &str, end: usize) -> (usize, usize) {
+pub(crate) fn line_and_column(text: &str, end: usize) -> (usize, usize) {
     let bytes = text.as_bytes();
     let read = &bytes[..end.min(bytes.len())];
     let before = read.len().saturating_sub(1);
@@ -91,7 +91,7 @@ pub(super) fn line_and_column(text: &str, end: usize) -> (usize, usize) {
 
 /// Returns how many bytes of a text end at a line and column as serde_json counts them: lines from 1,
 /// columns in bytes.
-pub(super) fn bytes_until(text: &str, line: usize, column: usize) -> usize {
+pub(crate) fn bytes_until(text: &str, line: usize, column: usize) -> usize {
     let lines = text.split_inclusive('\n').take(line.saturating_sub(1));
     lines.map(str::len).sum::<usize>() + column
 }

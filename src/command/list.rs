@@ -3,8 +3,13 @@
 
 use std::borrow::Borrow;
 use std::cell::RefCell;
+use std::future::pending;
+use std::mem::take;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
 
 use jiff::Timestamp;
+use tokio::sync::oneshot;
 
 use super::fail_on::{FOUND, FindingsWatch};
 use super::interrupt::Signals;
@@ -83,13 +88,27 @@ impl<'a> List<'a> {
         let Self { options, selection, .. } = self;
         let clock = Timestamp::now();
         let mut hpas = Vec::new();
+        let (lines, end) = self.lines(terminal).unzip();
         let explain = |input| {
-            hpas.push((hpas.len(), self.explained(input, terminal)?));
+            hpas.push((hpas.len(), self.explained(input, lines.as_ref())?));
             Ok(())
         };
         assemble_all(objects, options, namespace.as_deref(), selection, clock, explain)?;
-        let explained = Explained { hpas, namespace, refused: Vec::new(), interrupted: None };
+        drop(lines);
+        let unwritten = end.and_then(|end| end.blocking_recv().ok()).unwrap_or_default();
+        let (refused, interrupted) = (Vec::new(), None);
+        let explained = Explained { hpas, namespace, refused, interrupted, unwritten };
         self.tell(explained, Vec::new(), terminal)
+    }
+
+    /// Begins to write lines as they come, if that is requested.
+    fn lines(&self, terminal: &Terminal) -> Option<(Sender<String>, oneshot::Receiver<String>)> {
+        terminal.answer.filter(|_| self.args.output == Some(Output::Jsonl)).map(written)
+    }
+
+    /// Whether everything is read even if no one reads the lines any more.
+    fn needs_all(&self) -> bool {
+        self.args.save.is_some() || !self.args.fail_on.is_empty()
     }
 
     /// Asks a cluster, and explains its answers as they arrive. After a signal, it returns those so far.
@@ -102,9 +121,10 @@ impl<'a> List<'a> {
         let namespace = (!self.args.all_namespaces).then(|| session.namespace().to_owned());
         let progress = Progress::default();
         let hpas = RefCell::new(Ok(Vec::new()));
+        let (lines, mut end) = self.lines(terminal).unzip();
         let explain = |place, it: Listed<_>| {
             let input = it.and_then(|it| observed::input(it, &self.options));
-            let explained = self.explained(input, terminal);
+            let explained = self.explained(input, lines.as_ref());
             let mut hpas = hpas.borrow_mut();
             match (&mut *hpas, explained) {
                 (Ok(hpas), Ok(explained)) => hpas.push((place, explained)),
@@ -120,18 +140,39 @@ impl<'a> List<'a> {
         let streams = self.args.output == Some(Output::Jsonl) && terminal.width.is_some();
         let tell = terminal.tell.filter(|_| !streams);
         let quiet = Terminal { tell, ..terminal.clone() };
-        let (refused, code) = tokio::select! {
-            refused = shown(fetched, || reading(&progress), &quiet) => (refused?, None),
-            code = signals.next() => (Vec::new(), code),
+        let closed = async {
+            match &mut end {
+                Some(end) if !self.needs_all() => end.await.unwrap_or_default(),
+                _ => pending().await,
+            }
+        };
+        let (refused, code, closed) = tokio::select! {
+            refused = shown(fetched, || reading(&progress), &quiet) => (refused?, None, None),
+            code = signals.next() => (Vec::new(), code, None),
+            unwritten = closed => (Vec::new(), None, Some(unwritten)),
+        };
+        drop(lines);
+        let unwritten = match (closed, end) {
+            (Some(unwritten), _) => unwritten,
+            (None, None) => String::new(),
+            // Only another signal ends this.
+            (None, Some(end)) => tokio::select! {
+                unwritten = end => unwritten.unwrap_or_default(),
+                _ = signals.next() => String::new(),
+            },
         };
         let mut hpas = hpas.into_inner()?;
         order::sort_by_key(&mut hpas, |(place, _)| *place);
-        let interrupted = code.map(|code| (code, progress.hpas().unwrap_or_default()));
-        Ok(Explained { hpas, namespace, refused, interrupted })
+        let interrupted = code.map(|code| (code, progress.hpas()));
+        Ok(Explained { hpas, namespace, refused, interrupted, unwritten })
     }
 
     /// Explains an HPA, and keeps only what the answer needs.
-    fn explained(&self, input: Listed<Input>, terminal: &Terminal) -> Result<Hpa, Error> {
+    fn explained(
+        &self,
+        input: Listed<Input>,
+        lines: Option<&Sender<String>>,
+    ) -> Result<Hpa, Error> {
         let Self { args, watch, .. } = self;
         let pass = input.and_then(|mut input| {
             remember(&args.memory, &mut input)?;
@@ -144,9 +185,8 @@ impl<'a> List<'a> {
             (Some(Output::Json), Ok(it)) => text = structured::json(it)?,
             (Some(Output::Jsonl), Ok(it)) => {
                 text = structured::json_line(it)?;
-                if terminal.answer.is_some_and(|answer| answer(&text)) {
-                    text.clear();
-                }
+                // If no one reads them any more, the first that was not written tells.
+                let _ = lines.map(|lines| lines.send(take(&mut text)));
             }
             (Some(Output::Json | Output::Jsonl | Output::Yaml), _) => {}
             (wide, _) => cells = Some(row(&explained, wide == Some(Output::Wide))),
@@ -178,13 +218,16 @@ impl<'a> List<'a> {
         terminal: &Terminal,
     ) -> Result<Answer, Error> {
         let Self { args, watch, .. } = self;
-        let Explained { mut hpas, namespace, refused, interrupted } = explained;
+        let Explained { mut hpas, namespace, refused, interrupted, unwritten } = explained;
         messages.extend(one_by_one(&refused));
         let cells = hpas.iter_mut().filter_map(|(_, hpa)| hpa.cells.take()).collect();
         let layout = terminal.layout();
         let text = match args.output {
             Some(Output::Json) => listed_json(&hpas)?,
-            Some(Output::Jsonl) => hpas.iter().map(|(_, hpa)| &*hpa.text).collect(),
+            Some(Output::Jsonl) => {
+                let lines = hpas.iter().map(|(_, hpa)| &*hpa.text);
+                [&*unwritten].into_iter().chain(lines).collect()
+            }
             Some(Output::Yaml) => {
                 let all = hpas.iter().filter_map(|(_, hpa)| hpa.whole());
                 let all: Vec<Listed<&Pass>> = all.collect();
@@ -216,19 +259,25 @@ impl<'a> List<'a> {
             let (key, failed) = (hpa.pass.key(), hpa.failed.join(", "));
             messages.push(format!("{key}: found {failed} (--fail-on)"));
         }
-        if let Some(path) = &args.save {
-            messages.extend(save_all(path, &hpas)?);
-        }
-        if let Some((code, (done, all))) = interrupted {
-            exit_code = code;
-            messages.push(format!("interrupted: {done} of {all} HPAs were explained"));
-        }
         let errors = hpas.iter().filter_map(|(_, hpa)| {
             let e = hpa.error.clone()?;
             let message = format!("{}: {}", hpa.pass.key(), e.message);
             Some(Error { message, bare: false, ..e })
         });
-        Ok(Answer { text, messages, errors: errors.collect(), exit_code, ..Answer::default() })
+        let mut errors: Vec<Error> = errors.collect();
+        match args.save.as_ref().map(|path| save_all(path, &hpas)) {
+            Some(Ok(warnings)) => messages.extend(warnings),
+            Some(Err(e)) => errors.push(e),
+            None => {}
+        }
+        if let Some((code, done)) = interrupted {
+            exit_code = code;
+            messages.push(match done {
+                Some((done, all)) => format!("interrupted: {done} of {all} HPAs were explained"),
+                None => "interrupted before the HPAs were listed".to_owned(),
+            });
+        }
+        Ok(Answer { text, messages, errors, exit_code, ..Answer::default() })
     }
 }
 
@@ -240,8 +289,25 @@ pub(super) struct Explained {
     namespace: Option<String>,
     /// The rights that lists lacked.
     refused: Vec<MissingRight>,
-    /// The exit code for the signal that ended it, with the number of HPAs explained, and of all.
-    interrupted: Option<(u8, (usize, usize))>,
+    /// The exit code for the signal that ended it, with the number of HPAs explained, and of all, if they had
+    /// been listed.
+    interrupted: Option<(u8, Option<(usize, usize)>)>,
+    /// The first line that could not be written.
+    unwritten: String,
+}
+
+/// Writes lines until their sender is gone or the output is closed, and then returns the line that could not be
+/// written, if any. It has a thread of its own: a reader may be as slow as it likes, such as a pager, while the
+/// time of requests goes on. Lines that wait take no more memory than any other output.
+fn written(answer: fn(&str) -> bool) -> (Sender<String>, oneshot::Receiver<String>) {
+    let (sender, lines) = channel::<String>();
+    let (ended, end) = oneshot::channel();
+    thread::spawn(move || {
+        let unwritten = lines.into_iter().find(|line| !answer(line));
+        // Whoever was interrupted does not wait for it.
+        let _ = ended.send(unwritten.unwrap_or_default());
+    });
+    (sender, end)
 }
 
 /// What the answer says about an HPA.

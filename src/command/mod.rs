@@ -166,7 +166,7 @@ pub struct Terminal {
     pub rewrites: bool,
     /// Writes to standard error until the answer is ready; `None` if no one waits.
     pub tell: Option<fn(&str)>,
-    /// Writes part of the answer before the rest is ready; false if the output is closed.
+    /// Writes part of the answer before the rest is ready, on any thread; false if the output is closed.
     pub answer: Option<fn(&str) -> bool>,
     /// Whether a question can be asked: standard input is a terminal as well.
     pub asks: bool,

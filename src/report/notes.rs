@@ -116,6 +116,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         },
         Note::NotKnown { what, why } => {
             let what = match what {
+                Unlearnt::Findings(codes) => &*format!("findings such as {codes} are left out"),
                 Unlearnt::ServerVersion => "the server's version is unknown",
                 Unlearnt::SharedPods => "unknown whether another HPA selects the same pods",
                 Unlearnt::HpaEvents => "the HPA's events are unknown",

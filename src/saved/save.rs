@@ -174,7 +174,12 @@ impl Saved<'_> {
         }
         let mut seen = HashSet::new();
         let all = || self.inputs.iter().map(|input| &input.surroundings);
-        for workload in all().flat_map(|it| it.workloads.iter()) {
+        // Of some, one HPA needs only the name and another the template.
+        let workloads = |whole: bool| {
+            let workloads = all().flat_map(|it| it.workloads.iter());
+            workloads.filter(move |it| it.template.is_some() == whole)
+        };
+        for workload in workloads(true).chain(workloads(false)) {
             if seen.insert((&*workload.group, &*workload.kind, key(&workload.metadata))) {
                 items.add(&workload.api_version(), &workload.kind, workload)?;
             }

@@ -439,6 +439,8 @@ pub enum Unlearnt {
     TargetEvents,
     /// How many replicas there were at earlier passes.
     EarlierReplicas,
+    /// Whether there are findings such as these.
+    Findings(&'static str),
 }
 
 impl Note {

@@ -14,6 +14,7 @@ mod connect;
 mod control_plane;
 mod faults;
 mod fleet;
+mod fleet_limits;
 mod list;
 mod metrics;
 mod model;

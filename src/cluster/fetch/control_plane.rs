@@ -16,7 +16,7 @@ use crate::snapshot::control_plane::{
     ControlPlane, MANAGER_LABEL, ManagerFact, ManagerPod, Unshown,
 };
 use crate::snapshot::evidence::{
-    DEPLOYMENT, Event, Evidence, LEASE_NAME, LEASE_NAMESPACE, Lease, SCALED,
+    DEPLOYMENT, Event, LEASE_NAME, LEASE_NAMESPACE, Lease, SCALED,
 };
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::note::{Note, Unlearnt};
@@ -41,39 +41,22 @@ pub(super) fn come<T>(
 /// What has arrived so far.
 #[derive(Default)]
 pub(super) struct ControllerAnswers {
-    events: RefCell<Option<Result<Vec<Event>, Failure>>>,
     lease: RefCell<Option<Result<Held, Failure>>>,
     pods: RefCell<Option<Result<Vec<ManagerPod>, Failure>>>,
 }
 
 /// The lease of the controller manager, and who holds it.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Held {
     lease: Option<Lease>,
     holder: Option<String>,
 }
 
 impl ControllerAnswers {
-    /// Leaves the events to others, who ask for them elsewhere, if they are refused; whether they are.
-    pub(super) fn leave_refused_events(&self) -> bool {
-        let mut events = self.events.borrow_mut();
-        let refuses =
-            events.as_ref().is_some_and(|it| it.as_ref().is_err_and(Failure::is_forbidden));
-        if refuses {
-            *events = Some(Ok(Vec::new()));
-        }
-        refuses
-    }
-
     /// Returns what has arrived, and why the rest is unknown.
-    pub(super) fn take(
-        &self,
-        session: &Session,
-        notes: &mut Vec<Note>,
-    ) -> (Evidence, ControlPlane) {
-        let events = come(self.events.take(), Unlearnt::HpaEvents, notes).unwrap_or_default();
+    pub(super) fn come(&self, session: &Session) -> (Option<Lease>, ControlPlane) {
         let mut unread = Vec::new();
-        let pods = match self.pods.take() {
+        let pods = match self.pods.borrow().clone() {
             Some(Ok(pods)) => {
                 if pods.is_empty() {
                     unread.push((ManagerFact::Flags, Unshown::NoPod));
@@ -86,7 +69,7 @@ impl ControllerAnswers {
                 Vec::new()
             }
         };
-        let Held { lease, holder } = match self.lease.take() {
+        let Held { lease, holder } = match self.lease.borrow().clone() {
             Some(Ok(held)) => held,
             failed => {
                 let why = unshown(failed.and_then(Result::err), session);
@@ -94,10 +77,7 @@ impl ControllerAnswers {
                 Held::default()
             }
         };
-        (
-            Evidence { events, lease, ..Evidence::default() },
-            ControlPlane { pods, holder, server: None, unread },
-        )
+        (lease, ControlPlane { pods, holder, server: None, unread })
     }
 }
 
@@ -105,7 +85,7 @@ impl ControllerAnswers {
 fn unshown(failure: Option<Failure>, session: &Session) -> Unshown {
     let why = failure.map_or(Cause::Late, |failure| cause(&failure));
     if let Cause::MissingRight(right) = &why {
-        session.note(right.advice());
+        session.note_once(right.advice());
     }
     Unshown::Cause(why)
 }
@@ -127,17 +107,8 @@ pub async fn scaled(session: &Session, hpa: &Hpa) -> Result<Vec<Event>, Cause> {
 }
 
 impl Fetch<'_> {
-    /// Fetches the evidence into `answers`: for one HPA or all, in one namespace or all.
-    pub(super) async fn controller(
-        &self,
-        namespace: Option<&str>,
-        name: Option<&str>,
-        answers: &ControllerAnswers,
-    ) {
-        let events = async {
-            let events = self.events(namespace, name).await;
-            *answers.events.borrow_mut() = Some(events);
-        };
+    /// Fetches the evidence about the controller manager into `answers`.
+    pub(super) async fn controller(&self, answers: &ControllerAnswers) {
         let lease = async {
             let lease = self.lease().await;
             *answers.lease.borrow_mut() = Some(lease);
@@ -146,9 +117,10 @@ impl Fetch<'_> {
             let pods = self.manager_pods().await;
             *answers.pods.borrow_mut() = Some(pods);
         };
-        join!(events, lease, pods);
+        join!(lease, pods);
     }
 
+    /// Returns the events of one HPA or all, in one namespace or all.
     pub(super) async fn events(
         &self,
         namespace: Option<&str>,

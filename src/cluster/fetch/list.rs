@@ -5,14 +5,13 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use futures_util::future::Shared;
+use futures_util::future::{LocalBoxFuture, Shared, join_all};
 use futures_util::{FutureExt, StreamExt, stream};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::join;
-use tokio::sync::OnceCell;
-use tokio::time::timeout;
+use tokio::task::yield_now;
 
 use super::super::{Failure, Session};
 use super::control_plane::{ControllerAnswers, come};
@@ -21,8 +20,8 @@ use super::metrics::{Miss, custom_version};
 use super::optional::{ServerVersion, other, unserved, version_of};
 use super::right::denied;
 use super::scale::Found;
-use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish};
-use super::{Fetch, GRACE, Needs, clock, graceful, without_pods};
+use super::surroundings::{SurroundingAnswers, Wish, failing_apis};
+use super::{Fetch, Needs, clock, graceful, without_pods};
 use crate::apimachinery::selector::Selectors;
 use crate::apiserver::convert::HpaObject;
 use crate::args::Named;
@@ -30,7 +29,6 @@ use crate::cluster::fetch::discovery::{Discovery, segment};
 use crate::cluster::observed::{Now, Observed};
 use crate::error::Error;
 use crate::order;
-use crate::snapshot::control_plane::ControlPlane;
 use crate::snapshot::evidence::{Event, Evidence};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::note::{Note, OtherHpaIgnored, Unlearnt};
@@ -78,27 +76,32 @@ pub async fn fetch_all(
     progress: &Progress,
     answers: &Answers<'_>,
 ) -> Result<Vec<MissingRight>, Error> {
-    let asked = Fetch::new(session, session.namespace());
-    let about = AboutAll::default();
+    let (asked, about) = (&Fetch::new(session, session.namespace()), &AboutAll::default());
+    // Each namespace asks for what is refused for all of them, as soon as it is.
+    let vpas = async {
+        let wish = Wish::vertical_pod_autoscalers(namespace);
+        let read = asked.surrounding(wish, &about.surroundings).await;
+        about.refuses_vpas.set(!read && namespace.is_none());
+    };
+    let events = async {
+        let answer = asked.events(namespace, None).await;
+        let refuses = namespace.is_none() && answer.as_ref().is_err_and(Failure::is_forbidden);
+        about.refuses_events.set(refuses);
+        *about.events.borrow_mut() = Some(answer.map(by_namespace));
+    };
+    let vpas = vpas.boxed_local().shared();
+    let events = events.boxed_local().shared();
+    let others = [vpas.clone(), events.clone()];
     let more = async {
         let version = async {
             let answer = asked.version().await;
             *about.version.borrow_mut() = Some(answer);
         };
-        let vpas = async {
-            let wish = Wish::vertical_pod_autoscalers(namespace);
-            let read = asked.surrounding(wish, &about.surroundings).await;
-            about.refuses_vpas.set(!read && namespace.is_none());
-        };
-        let controller = async {
-            asked.controller(namespace, None, &about.controller).await;
-            let refuses = namespace.is_none() && about.controller.leave_refused_events();
-            about.refuses_events.set(refuses);
-        };
-        join!(version, controller, vpas);
+        join!(version, asked.controller(&about.controller), join_all(others));
     };
-    let more = more.shared();
-    let whole = Whole { namespace, about: &about, more: more.clone(), progress, answers };
+    let more = more.boxed_local().shared();
+    let all = [more.clone(), vpas, events];
+    let whole = Whole { namespace, about, all, progress, answers };
     let needed = asked.list(selection, &whole);
     // An API server of another version may not serve the list.
     let worth = |needed: &Result<_, Failure>| needed.as_ref().is_err_and(Failure::is_not_found);
@@ -112,48 +115,55 @@ pub async fn fetch_all(
     Ok(refused)
 }
 
+/// Optional answers, or a few of them.
+type More<'s> = Shared<LocalBoxFuture<'s, ()>>;
+
 /// The optional answers that concern all HPAs.
 #[derive(Default)]
 struct AboutAll {
     version: RefCell<Option<Result<ServerVersion, Failure>>>,
+    events: RefCell<Option<Result<HashMap<String, Vec<Event>>, Failure>>>,
     controller: ControllerAnswers,
     surroundings: SurroundingAnswers,
     /// Whether these are refused for all namespaces at once.
     refuses_vpas: Cell<bool>,
     refuses_events: Cell<bool>,
-    known: OnceCell<Known>,
-}
-
-/// What has arrived of them when the first HPA needs it.
-struct Known {
-    version: Option<String>,
-    /// By namespace.
-    events: HashMap<String, Vec<Event>>,
-    evidence: Evidence,
-    control_plane: ControlPlane,
-    notes: Vec<Note>,
+    /// Whether someone has waited for them, which no one does again.
+    waited: Cell<bool>,
 }
 
 impl AboutAll {
-    fn take(&self, session: &Session) -> Known {
-        let mut notes = Vec::new();
-        let version = version_of(self.version.take(), &mut notes);
-        let (mut evidence, control_plane) = self.controller.take(session, &mut notes);
-        let mut events: HashMap<String, Vec<Event>> = HashMap::new();
-        for event in std::mem::take(&mut evidence.events) {
-            events.entry(event.namespace.clone()).or_default().push(event);
+    /// Returns the events of a namespace that have arrived for all of them.
+    fn events(&self, namespace: &str) -> Option<Result<Vec<Event>, Failure>> {
+        let all = self.events.borrow();
+        let of = |all: &HashMap<String, Vec<Event>>| all.get(namespace).cloned();
+        let all = all.as_ref()?.as_ref();
+        Some(all.map(|all| of(all).unwrap_or_default()).map_err(Failure::clone))
+    }
+
+    /// Waits for one of them, unless that was in vain.
+    async fn wait(&self, for_one: &More<'_>) {
+        if !self.waited.get() {
+            for_one.clone().await;
         }
-        Known { version, events, evidence, control_plane, notes }
     }
 }
 
+fn by_namespace(all: Vec<Event>) -> HashMap<String, Vec<Event>> {
+    let mut events: HashMap<String, Vec<Event>> = HashMap::new();
+    for event in all {
+        events.entry(event.namespace.clone()).or_default().push(event);
+    }
+    events
+}
+
 /// A list as it is asked for.
-struct Whole<'s, M: Future<Output = ()>> {
+struct Whole<'s> {
     /// `None` for all namespaces.
     namespace: Option<&'s str>,
     about: &'s AboutAll,
-    /// Fetches the optional answers.
-    more: Shared<M>,
+    /// Fetch all optional answers, the VerticalPodAutoscalers, and the events.
+    all: [More<'s>; 3],
     progress: &'s Progress,
     answers: &'s Answers<'s>,
 }
@@ -194,7 +204,16 @@ struct Common {
     now: Now,
     note: Option<Note>,
     discovery: Result<Discovery, Failure>,
+    /// What is known to HPAs that need none.
+    none: Result<Discovery, Failure>,
     custom: Result<String, Miss>,
+}
+
+impl Common {
+    /// Returns what an HPA would have discovered alone.
+    fn discovery(&self, hpa: &Hpa) -> &Result<Discovery, Failure> {
+        if Needs::of(hpa).discovery { &self.discovery } else { &self.none }
+    }
 }
 
 /// The HPAs of a namespace with the scales of their targets.
@@ -209,10 +228,10 @@ fn scaled<'s>(scaled: &'s Scaled<'_>) -> impl Iterator<Item = (&'s Hpa, &'s Scal
 }
 
 impl Fetch<'_> {
-    async fn list<M: Future<Output = ()>>(
+    async fn list(
         &self,
         selection: &Selection,
-        whole: &Whole<'_, M>,
+        whole: &Whole<'_>,
     ) -> Result<Vec<MissingRight>, Failure> {
         let (items, date) = self.items(whole.namespace, selection).await?;
         let (now, note) = clock(date);
@@ -226,7 +245,7 @@ impl Fetch<'_> {
             false => Ok(Discovery::default()),
         };
         let custom = custom_version(&discovery);
-        let common = &Common { now, note, discovery, custom };
+        let common = &Common { now, note, discovery, none: Ok(Discovery::default()), custom };
         let mut place = 0;
         let namespaces = items.chunk_by(|one, other| one.namespace == other.namespace);
         let namespaces = namespaces.map(|items| {
@@ -295,12 +314,12 @@ impl Fetch<'_> {
 
     /// Answers for the requested HPAs of a namespace, whose places begin at `first`; returns the rights that
     /// lists lacked.
-    async fn namespace<M: Future<Output = ()>>(
+    async fn namespace(
         &self,
         items: &[Item],
         first: usize,
         common: &Common,
-        whole: &Whole<'_, M>,
+        whole: &Whole<'_>,
     ) -> Vec<MissingRight> {
         let namespace = items.first().map_or("", |item| &item.namespace);
         let lists = Lists::default();
@@ -315,6 +334,9 @@ impl Fetch<'_> {
 
         let answers = SurroundingAnswers::default();
         let events = RefCell::default();
+        // A list may have many pages, and is waited for as long as that of the pods.
+        let each = async { fetch.list_replica_sets(scaled(&scales), &lists).await };
+        let each = each.boxed_local().shared();
         let needed = async {
             fetch.list_pods(scaled(&scales), &lists).await;
             let neighbours = Neighbours::of(&scales);
@@ -329,43 +351,51 @@ impl Fetch<'_> {
             });
             stream::iter(observed).buffered(AT_ONCE).collect::<Vec<_>>().await
         };
+        let needed = async { join!(needed, each.clone()).0 };
+        let about = whole.about;
         let more = async {
             let own = fetch.own_surroundings(&scales, common, &lists, &answers);
-            let refused = async {
-                whole.more.clone().await;
-                fetch.refused_everywhere(whole.about, &answers, &events).await;
+            let replica_sets = async {
+                if each.clone().await {
+                    let wishes = scaled(&scales).filter_map(|(hpa, scale)| {
+                        Wish::replica_sets(hpa, scale.selector.as_str())
+                    });
+                    fetch.surround(wishes, &answers).await;
+                }
             };
-            join!(own, refused);
+            let refused = fetch.refused_everywhere(whole, &answers, &events);
+            join!(own, replica_sets, refused, about.wait(&whole.all[0]));
         };
         let observed = graceful(needed, more, |_| true).await;
-        let about = whole.about;
-        let known = about.known.get_or_init(async || {
-            let _ = timeout(GRACE, whole.more.clone()).await;
-            about.take(self.session)
-        });
-        let known = known.await;
-        let mut notes = known.notes.clone();
+        about.waited.set(true);
+        let mut notes = Vec::new();
+        let version = version_of(about.version.borrow().clone(), &mut notes);
         let events = match about.refuses_events.get() {
-            true => come(events.into_inner(), Unlearnt::HpaEvents, &mut notes).unwrap_or_default(),
-            false => known.events.get(namespace).cloned().unwrap_or_default(),
+            true => events.into_inner(),
+            false => about.events(namespace),
         };
-        let evidence = Evidence { events, ..known.evidence.clone() };
-        let objects = (answers.objects(), about.surroundings.objects());
+        let events = come(events, Unlearnt::HpaEvents, &mut notes).unwrap_or_default();
+        notes.extend(about.surroundings.unlearnt());
+        notes.extend(answers.unlearnt());
+        let (lease, control_plane) = about.controller.come(self.session);
+        let evidence = Evidence { events, lease, ..Evidence::default() };
         for (place, (item, observed)) in (first..).zip(observed) {
             let result = observed.map(|observed| {
                 let Observed { hpa, scale, .. } = &observed;
                 let scale = scale.as_ref().ok();
+                let apis = failing_apis(hpa, common.discovery(hpa), &common.custom);
+                let objects = (answers.objects(), about.surroundings.objects());
                 let surroundings = Surroundings {
                     served_metrics: observed.surroundings.served_metrics.clone(),
-                    ..lists.around(hpa, scale, &objects.0, &objects.1)
+                    ..lists.around(hpa, scale, [&objects.0, &objects.1], apis)
                 };
                 let mut notes = notes.clone();
                 notes.splice(0..0, observed.notes);
                 Observed {
-                    version: known.version.clone(),
+                    version: version.clone(),
                     evidence: evidence.of(&observed.hpa),
                     surroundings,
-                    control_plane: known.control_plane.clone(),
+                    control_plane: control_plane.clone(),
                     notes,
                     ..observed
                 }
@@ -378,8 +408,9 @@ impl Fetch<'_> {
                 result,
             };
             (whole.answers)(place, listed);
+            // Other namespaces hear their answers, however many HPAs this one has.
+            yield_now().await;
         }
-        drop(objects);
         lists.refused()
     }
 
@@ -398,20 +429,8 @@ impl Fetch<'_> {
             let other = Wish::in_place_of_target(hpa).filter(|_| !exists);
             Wish::target(hpa).into_iter().chain(other)
         });
-        let Common { discovery, custom, .. } = common;
-        let apis = hpas().flat_map(|(hpa, _)| Wish::failing_apis(hpa, discovery, custom));
-        let replica_sets = async {
-            match self.list_replica_sets(scaled(scales), lists).await {
-                Ok(true) => {}
-                Ok(false) => {
-                    let each = scaled(scales).filter_map(|(hpa, scale)| {
-                        Wish::replica_sets(hpa, scale.selector.as_str())
-                    });
-                    self.surround(each, answers).await;
-                }
-                Err(failure) => _ = self.measure_new(OF_REPLICA_SETS, &failure),
-            }
-        };
+        let apis = scaled(scales)
+            .flat_map(|(hpa, _)| Wish::failing_apis(hpa, common.discovery(hpa), &common.custom));
         let scaled_objects = async {
             let owned = || hpas().filter_map(|(hpa, _)| Wish::scaled_object(hpa));
             let all = Wish::scaled_objects(self.namespace);
@@ -419,23 +438,27 @@ impl Fetch<'_> {
                 self.surround(owned(), answers).await;
             }
         };
-        join!(self.surround(targets.chain(apis), answers), replica_sets, scaled_objects);
+        join!(self.surround(targets.chain(apis), answers), scaled_objects);
     }
 
     /// Fetches for this namespace what is refused for all of them.
     async fn refused_everywhere(
         &self,
-        about: &AboutAll,
+        whole: &Whole<'_>,
         answers: &SurroundingAnswers,
         events: &RefCell<Option<Result<Vec<Event>, Failure>>>,
     ) {
+        let about = whole.about;
+        let [_, all_vpas, all_events] = &whole.all;
         let vpas = async {
+            about.wait(all_vpas).await;
             if about.refuses_vpas.get() {
                 let wish = Wish::vertical_pod_autoscalers(Some(self.namespace));
                 self.surrounding(wish, answers).await;
             }
         };
         let own_events = async {
+            about.wait(all_events).await;
             if about.refuses_events.get() {
                 let answer = self.events(Some(self.namespace), None).await;
                 *events.borrow_mut() = Some(answer);
@@ -465,7 +488,7 @@ impl Fetch<'_> {
         let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
         let notes = item.notes.iter().chain(&common.note).cloned().collect();
         let needed = without_pods(hpa.clone(), common.now, scale.clone()?, notes);
-        self.with_pods(needed, &common.discovery, &common.custom).await
+        self.with_pods(needed, common.discovery(hpa), &common.custom).await
     }
 }
 

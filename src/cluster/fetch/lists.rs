@@ -1,7 +1,8 @@
 //! What the HPAs of one namespace need, listed for all of them at once: their targets, and the pods, the usage
 //! and the ReplicaSets behind their selectors. A list that would have more pages than it answers questions is
 //! not read, and neither is one that is refused if its questions need another right: these are asked one by
-//! one. Everything else that two HPAs ask is asked once.
+//! one. So are those of a list that fails, which the controller never asks for: only what fails whatever is
+//! asked for fails for all. Everything else that two HPAs ask is asked once.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -14,11 +15,12 @@ use tokio::sync;
 use super::super::Failure;
 use super::pages::{ReadItems, selected_pods};
 use super::right::missing;
-use super::surroundings::{MANY, has_replica_sets, resource};
+use super::surroundings::{MANY, OF_REPLICA_SETS, has_replica_sets, resource};
 use super::{Fetch, JSON};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::selector::{Labels, Selectors};
-use crate::cluster::fetch::discovery::Resource;
+use crate::cluster::fetch::discovery::{Resource, segment};
+use crate::cluster::http::Response;
 use crate::order;
 use crate::saved::file;
 use crate::saved::objects::Objects;
@@ -93,13 +95,14 @@ impl Lists {
     }
 
     /// Returns the objects around one of the HPAs, as they would be if it had been the only one. `asked` has
-    /// what was not listed, and `all` what was asked for all namespaces.
+    /// what was not listed, and `all` what was asked for all namespaces; `apis` are the names of the APIServices
+    /// that it would have asked for.
     pub(super) fn around(
         &self,
         hpa: &Hpa,
         scale: Option<&Scale>,
-        asked: &Objects,
-        all: &Objects,
+        [asked, all]: [&Objects; 2],
+        apis: impl Iterator<Item = String>,
     ) -> Surroundings {
         let target = &hpa.spec.scale_target_ref;
         let here = |metadata: &Metadata| metadata.namespace.as_deref() == Some(&*hpa.namespace);
@@ -138,21 +141,25 @@ impl Lists {
         let vpas = vpas.filter(|it| {
             let reference = &it.spec.target_ref;
             owner.is_none()
+                && scale.is_some()
                 && (&reference.kind, &reference.name) == (&target.kind, &target.name)
                 && here(&it.metadata)
+        });
+        let apis = apis.filter_map(|name| {
+            asked.api_services.iter().find(|it| scale.is_some() && it.metadata.name == name)
         });
         Surroundings {
             workloads: workloads.into(),
             scaled_objects: scaled_objects.cloned().collect::<Vec<_>>().into(),
             vertical_pod_autoscalers: vpas.cloned().collect::<Vec<_>>().into(),
-            api_services: asked.api_services.clone().into(),
+            api_services: apis.cloned().collect::<Vec<_>>().into(),
             ..Surroundings::default()
         }
     }
 
     /// Returns the rights that lists lacked, so that more was asked than would have been necessary.
-    pub(super) fn refused(self) -> Vec<MissingRight> {
-        self.refused.into_inner().into_values().collect()
+    pub(super) fn refused(&self) -> Vec<MissingRight> {
+        self.refused.take().into_values().collect()
     }
 }
 
@@ -173,20 +180,35 @@ struct Asked {
 }
 
 impl Asked {
-    /// Takes the selectors of scales that have one; `None` if there are no two.
+    /// Takes the selectors of scales that have one; `None` if there are no two such scales.
     fn of<'s>(scales: impl Iterator<Item = &'s Scale>) -> Option<Arc<Self>> {
         let mut asked = BTreeMap::new();
+        let mut several = false;
         for Scale { selector, .. } in scales {
             if let (false, Ok(parsed)) = (selector.as_str().is_empty(), selector.parsed()) {
+                several = !asked.is_empty();
                 asked.insert(selector.as_str(), parsed);
             }
         }
-        if asked.len() < 2 {
+        if !several {
             return None;
         }
         let texts = asked.keys().map(|text| (*text).to_owned()).collect();
         let selectors = Selectors::new(asked.into_values().cloned());
         Some(Arc::new(Self { texts, selectors }))
+    }
+
+    /// Returns the query that lists what they match: of several, all objects.
+    fn query(&self) -> String {
+        match &self.texts[..] {
+            [one] => format!("labelSelector={}", segment(one)),
+            _ => String::new(),
+        }
+    }
+
+    /// Returns how many pages may be read: no more than there are questions, but the only one has to be asked.
+    fn most(&self) -> usize {
+        if self.texts.len() == 1 { usize::MAX } else { self.texts.len() }
     }
 
     /// Sorts objects by the selectors that match them.
@@ -226,6 +248,9 @@ impl Fetch<'_> {
         let mut targets = HashMap::new();
         for (key, (resource, names)) in names {
             let most = names.len();
+            if most < 2 {
+                continue;
+            }
             // Of others only their names may matter.
             let change = move |workload: &mut Workload| {
                 if !names.contains(&workload.metadata.name) {
@@ -233,7 +258,7 @@ impl Fetch<'_> {
                 }
                 true
             };
-            match self.workloads(&resource, most, change).await {
+            match self.workloads(&resource, "", most, change).await {
                 Ok(Some(listed)) => {
                     let named = |it: Workload| (it.metadata.name.clone(), it);
                     targets.insert(key, listed.into_iter().map(named).collect());
@@ -248,29 +273,28 @@ impl Fetch<'_> {
         let _ = lists.targets.set(targets);
     }
 
-    /// Lists the ReplicaSets behind the pods of HPAs; false if they have to be asked one by one.
-    ///
-    /// # Errors
-    ///
-    /// They cannot be read.
+    /// Lists the ReplicaSets behind the pods of HPAs; whether they have to be asked one by one.
     pub(super) async fn list_replica_sets<'a>(
         &self,
         scaled: impl Iterator<Item = (&'a Hpa, &'a Scale)>,
         lists: &Lists,
-    ) -> Result<bool, Failure> {
+    ) -> bool {
         let has = |(hpa, _): &(&Hpa, _)| has_replica_sets(&hpa.spec.scale_target_ref);
         let asked = Asked::of(scaled.filter(has).map(|(_, scale)| scale));
-        let Some(asked) = asked else { return Ok(false) };
+        let Some(asked) = asked else { return true };
         let resource = Resource::new("apps", "v1", "replicasets");
         let selects = {
             let asked = Arc::clone(&asked);
             move |it: &mut Workload| asked.selectors.any_matches(&it.metadata.labels)
         };
-        let listed = self.workloads(&resource, asked.texts.len(), selects).await?;
-        Ok(listed.is_some_and(|listed| {
-            let sorted = asked.sort(listed, |it| &it.metadata.labels);
-            lists.replica_sets.set(sorted).is_ok()
-        }))
+        match self.workloads(&resource, &asked.query(), asked.most(), selects).await {
+            Ok(None) => true,
+            Ok(Some(listed)) => {
+                let sorted = asked.sort(listed, |it| &it.metadata.labels);
+                lists.replica_sets.set(sorted).is_err()
+            }
+            Err(failure) => !self.measure_new(OF_REPLICA_SETS, &failure),
+        }
     }
 
     /// Lists the objects of a kind that `keeps` keeps, for `most` questions; `None` if these have to be
@@ -278,12 +302,10 @@ impl Fetch<'_> {
     async fn workloads(
         &self,
         resource: &Resource,
+        query: &str,
         most: usize,
         keeps: impl Fn(&mut Workload) -> bool + Send + Sync + 'static,
     ) -> Result<Option<Vec<Workload>>, Failure> {
-        if most < 2 {
-            return Ok(None);
-        }
         let path = resource.path(self.namespace, "");
         let path = path.trim_end_matches('/');
         let items: ReadItems<Workload> = Arc::new(move |page| {
@@ -293,7 +315,7 @@ impl Fetch<'_> {
             objects.workloads.retain_mut(&keeps);
             Ok(objects.workloads)
         });
-        let listed = self.pages_of(path, "", list_kind(resource), most, items).await?;
+        let listed = self.pages_of(path, query, list_kind(resource), most, items).await?;
         Ok(listed.map(|(listed, _)| listed))
     }
 
@@ -311,15 +333,15 @@ impl Fetch<'_> {
             let asked = Arc::clone(&asked);
             selected_pods(move |pod| asked.selectors.any_matches(&pod.labels))
         };
-        let most = asked.texts.len();
-        let pods = match self.pages_of(&self.pods_path(), "", "PodList", most, items).await {
+        let (query, most) = (asked.query(), asked.most());
+        let pods = match self.pages_of(&self.pods_path(), &query, "PodList", most, items).await {
             Ok(Some((pods, _))) => Ok(pods),
-            // Their usage would be as long.
-            Ok(None) => return,
-            Err(failure) => Err(failure),
+            Err(failure) if fails_for_all(&failure) => Err(failure),
+            // Their usage would be as long, or may fail for the same reason.
+            Ok(None) | Err(_) => return,
         };
         if let Some(measured) = measured
-            && let Some(usage) = labelled(self.all_pod_metrics().await, &pods)
+            && let Some(usage) = labelled(self.usage_of(&measured.query()).await, &pods)
         {
             let usage = usage.map(|usage| measured.sort(usage, |item| &item.labels));
             let _ = lists.pod_metrics.set(usage);
@@ -329,12 +351,31 @@ impl Fetch<'_> {
 
     /// Asks a metrics API as the controller does, once for all HPAs of a namespace.
     pub(super) async fn metrics_body(&self, path: &str) -> Result<Bytes, Failure> {
-        let ask = async || Ok(self.session.get_as_controller(path, JSON).await?.body);
+        self.once(path, self.session.get_as_controller(path, JSON)).await
+    }
+
+    /// Asks for an object once for all HPAs of a namespace.
+    pub(super) async fn body(&self, path: &str) -> Result<Bytes, Failure> {
+        self.once(path, self.session.get(path, JSON)).await
+    }
+
+    async fn once(
+        &self,
+        path: &str,
+        answer: impl Future<Output = Result<Response, Failure>>,
+    ) -> Result<Bytes, Failure> {
+        let ask = async || Ok(answer.await?.body);
         match self.lists.map(|lists| lists.answer(path)) {
             Some(answer) => answer.get_or_init(ask).await.clone(),
             None => ask().await,
         }
     }
+}
+
+/// Whether a request would have failed in the same way whatever it asks an API for: it is refused, or there is
+/// no such API now.
+fn fails_for_all(failure: &Failure) -> bool {
+    matches!(failure.status(), Some(403 | 404 | 503))
 }
 
 /// Returns the kind of a list of targets, or of their ReplicaSets.
@@ -348,12 +389,15 @@ fn list_kind(resource: &Resource) -> &'static str {
     }
 }
 
-/// Returns usage with the labels of its pods, if it has none itself; `None` if they are not known.
+/// Returns usage with the labels of its pods, if it has none itself; `None` if it has to be asked one by one.
 fn labelled(
     usage: Result<Vec<Shared<PodMetrics>>, Failure>,
     pods: &Result<Vec<Shared<Pod>>, Failure>,
 ) -> Option<Result<Vec<Shared<PodMetrics>>, Failure>> {
-    let Ok(mut usage) = usage else { return Some(usage) };
+    let mut usage = match usage {
+        Ok(usage) => usage,
+        Err(failure) => return fails_for_all(&failure).then_some(Err(failure)),
+    };
     if usage.iter().any(|item| item.labels.is_empty()) {
         let Ok(pods) = pods else { return None };
         let labels: HashMap<&str, &Shared<Labels>> =

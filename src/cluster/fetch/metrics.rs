@@ -76,9 +76,10 @@ impl Fetch<'_> {
         }
     }
 
-    /// Returns the usage of all pods of the namespace.
-    pub(super) async fn all_pod_metrics(&self) -> Result<Vec<Shared<PodMetrics>>, Failure> {
-        self.usage(&self.pod_metrics_path()).await
+    /// Returns the usage of the pods of the namespace that a query selects, or of all.
+    pub(super) async fn usage_of(&self, query: &str) -> Result<Vec<Shared<PodMetrics>>, Failure> {
+        let mark = if query.is_empty() { "" } else { "?" };
+        self.usage(&format!("{}{mark}{query}", self.pod_metrics_path())).await
     }
 
     fn pod_metrics_path(&self) -> String {

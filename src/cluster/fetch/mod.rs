@@ -84,6 +84,7 @@ pub async fn fetch(
     let worth =
         |needed: &Result<_, Absent>| needed.as_ref().map_or_else(|absent| absent.no_hpa, |_| true);
     let needed = graceful(asked.needed(name, also, &discovery, wishes), more, worth).await;
+    let left_out = surroundings.unlearnt();
     let mut surroundings = surroundings.of(namespace);
     let needed = needed.map_err(|absent| match absent.no_hpa {
         true => optional.about_absence([namespace, name], absent.error, &surroundings),
@@ -95,8 +96,10 @@ pub async fn fetch(
     }
     surroundings.served_metrics = needed.surroundings.served_metrics;
     let mut notes = needed.notes;
-    let (version, others) = optional.take(&mut notes);
-    let (evidence, control_plane) = optional.controller.take(session, &mut notes);
+    let (version, others, events) = optional.take(&mut notes);
+    notes.extend(left_out);
+    let (lease, control_plane) = optional.controller.come(session);
+    let evidence = Evidence { events, lease, ..Evidence::default() };
     Ok(Observed { version, others, evidence, surroundings, control_plane, notes, ..needed })
 }
 

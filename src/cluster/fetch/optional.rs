@@ -16,6 +16,7 @@ use super::{Discovered, Fetch};
 use crate::apiserver::convert::HpaObject;
 use crate::error::{Error, listed};
 use crate::snapshot::OtherHpa;
+use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::note::{Note, OtherHpaIgnored, Unlearnt};
 use crate::snapshot::surroundings::{Surroundings, paused};
@@ -29,7 +30,8 @@ pub(super) struct OptionalAnswers {
     version: RefCell<Option<Result<ServerVersion, Failure>>>,
     names: RefCell<Vec<String>>,
     others: RefCell<Option<Result<Others, Failure>>>,
-    /// Evidence about the controller's past.
+    events: RefCell<Option<Result<Vec<Event>, Failure>>>,
+    /// Evidence about the controller manager.
     pub(super) controller: ControllerAnswers,
 }
 
@@ -67,12 +69,13 @@ impl ServerVersion {
 }
 
 impl OptionalAnswers {
-    /// Returns the version and the other HPAs.
-    pub(super) fn take(&self, notes: &mut Vec<Note>) -> (Option<String>, Vec<OtherHpa>) {
+    /// Returns the version, the other HPAs and the events.
+    pub(super) fn take(&self, notes: &mut Vec<Note>) -> (Option<String>, Vec<OtherHpa>, Vec<Event>) {
         let version = version_of(self.version.take(), notes);
         let others = come(self.others.take(), Unlearnt::SharedPods, notes).unwrap_or_default();
         notes.extend(others.notes);
-        (version, others.known)
+        let events = come(self.events.take(), Unlearnt::HpaEvents, notes).unwrap_or_default();
+        (version, others.known, events)
     }
 
     /// Returns the error about an HPA that does not exist, with the names of those that do, or why there can
@@ -152,11 +155,11 @@ impl Fetch<'_> {
             };
             *optional.others.borrow_mut() = Some(others);
         };
-        join!(
-            version,
-            others,
-            self.controller(Some(self.namespace), Some(name), &optional.controller)
-        );
+        let events = async {
+            let events = self.events(Some(self.namespace), Some(name)).await;
+            *optional.events.borrow_mut() = Some(events);
+        };
+        join!(version, others, events, self.controller(&optional.controller));
     }
 
     pub(super) async fn version(&self) -> Result<ServerVersion, Failure> {

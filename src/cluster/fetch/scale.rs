@@ -2,6 +2,7 @@
 //! read it, a built-in target itself has the same values; otherwise it is an error of ours.
 
 use super::super::Failure;
+use super::read::read;
 use super::right::{denied, missing};
 use super::{Fetch, JSON, is_well_formed};
 use crate::cluster::fetch::discovery::{Discovery, Resource, built_in};
@@ -102,8 +103,11 @@ impl Fetch<'_> {
         name: &str,
     ) -> Result<Result<(Scale, ScaleAt), ScaleError>, Failure> {
         let path = resource.path(self.namespace, name);
-        match self.json::<ScaleObject>(&format!("{path}/scale"), "Scale").await {
-            Ok(scale) => {
+        let of_scale = format!("{path}/scale");
+        match self.body(&of_scale).await {
+            Ok(body) => {
+                let scale: ScaleObject =
+                    read("Scale", &body).map_err(|cause| self.unreadable(&of_scale, cause))?;
                 let at = ScaleAt {
                     path,
                     resource: resource.group_resource(),

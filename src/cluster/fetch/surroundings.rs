@@ -1,19 +1,20 @@
 //! Objects around a pass that explain its answer: the target itself, the ReplicaSets of its pods, what
 //! else scales or resizes it, and the APIServices of metrics APIs that fail. Each is requested as soon as
 //! what it depends on is known, in parallel with that round's requests, and is waited for no longer than
-//! any other optional answer. What does not arrive is left out; `-v` says which right is missing.
+//! any other optional answer. What does not arrive is left out, and a note says so; for a right that is
+//! missing, only `-v` does.
 //!
-//! A pass takes at most three such requests, and no round of its own: whether a metrics API fails is taken
-//! from its discovery and from the last status, not from its answer.
+//! A pass takes at most three such requests at a time, and no round of its own: whether a metrics API fails is
+//! taken from its discovery and from the last status, not from its answer.
 
 use std::cell::{Ref, RefCell};
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 
 use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::metrics::{CUSTOM, Miss};
-use super::right::missing;
+use super::right::{cause, missing};
 use super::{Fetch, JSON};
 use crate::cluster::Failure;
 use crate::cluster::fetch::discovery::{Discovery, Resource, built_in, segment};
@@ -22,13 +23,12 @@ use crate::saved::file;
 use crate::saved::objects::Objects;
 use crate::snapshot::Scale;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
+use crate::snapshot::note::{Note, Unlearnt};
+use crate::snapshot::right::Cause;
 use crate::snapshot::surroundings::Surroundings;
 
 /// How many of them are requested concurrently.
-const AT_ONCE: usize = 4;
-
-/// The maximum number of requests for what surrounds one pass.
-const AT_MOST: usize = 3;
+const AT_ONCE: usize = 3;
 
 /// The maximum number of objects read from a whole namespace.
 pub(super) const MANY: usize = 500;
@@ -71,8 +71,7 @@ impl Wish {
         Self::target(hpa).into_iter().chain(Self::scaled_object(hpa))
     }
 
-    /// What follows from the scale, while requests are left: why a metrics API fails, the owners of
-    /// the pods, and what resizes them.
+    /// What follows from the scale: why a metrics API fails, the owners of the pods, and what resizes them.
     pub(super) fn behind(
         hpa: &Hpa,
         scale: Option<&Scale>,
@@ -86,26 +85,18 @@ impl Wish {
             let vpas = Some(vpas).filter(|_| hpa.scaled_object().is_none());
             Self::failing_apis(hpa, discovery, custom).chain(replica_sets).chain(vpas)
         });
-        let left = AT_MOST - Self::of(hpa).count();
-        other_targets.into_iter().chain(of_pods).take(left)
+        other_targets.into_iter().chain(of_pods)
     }
 
-    /// The APIServices of the metrics APIs of which discovery or the last status says that they fail.
+    /// The APIServices of the metrics APIs that fail.
     pub(super) fn failing_apis(
         hpa: &Hpa,
         discovery: &Result<Discovery, Failure>,
         custom: &Result<String, Miss>,
     ) -> impl Iterator<Item = Self> {
-        let is_used =
-            move |group: &&str| hpa.spec.metrics.iter().any(|it| it.api_group() == *group);
-        let groups = ["metrics.k8s.io", CUSTOM, "external.metrics.k8s.io"].into_iter();
-        groups.filter(is_used).filter_map(move |group| {
-            let stale = discovery.as_ref().ok().and_then(|it| it.stale(group));
-            let used = custom.as_deref().ok().filter(|_| group == CUSTOM).unwrap_or("v1beta1");
-            let version = stale.or_else(|| hpa.lacked_values_of(group).then_some(used))?;
-            let name = format!("{}.{group}", segment(version));
-            let path = format!("/apis/apiregistration.k8s.io/v1/apiservices/{name}");
-            Some(Self { path, adds: "metrics-api-unavailable" })
+        failing_apis(hpa, discovery, custom).map(|name| {
+            let path = format!("/apis/apiregistration.k8s.io/v1/apiservices/{}", segment(&name));
+            Self { path, adds: "metrics-api-unavailable" }
         })
     }
 
@@ -128,6 +119,24 @@ impl Wish {
     pub(super) fn scaled_objects(namespace: &str) -> Self {
         Self { path: scaled_objects(namespace), ..OF_KEDA }
     }
+}
+
+/// Returns the names of the APIServices of the metrics APIs of which discovery or the last status says that they
+/// fail.
+pub(super) fn failing_apis(
+    hpa: &Hpa,
+    discovery: &Result<Discovery, Failure>,
+    custom: &Result<String, Miss>,
+) -> impl Iterator<Item = String> {
+    let is_used =
+        move |group: &&str| hpa.spec.metrics.iter().any(|it| it.api_group() == *group);
+    let groups = ["metrics.k8s.io", CUSTOM, "external.metrics.k8s.io"].into_iter();
+    groups.filter(is_used).filter_map(move |group| {
+        let stale = discovery.as_ref().ok().and_then(|it| it.stale(group));
+        let used = custom.as_deref().ok().filter(|_| group == CUSTOM).unwrap_or("v1beta1");
+        let version = stale.or_else(|| hpa.lacked_values_of(group).then_some(used))?;
+        Some(format!("{version}.{group}"))
+    })
 }
 
 /// The findings that need the ReplicaSets of pods.
@@ -163,7 +172,8 @@ fn scaled_objects(namespace: &str) -> String {
 /// What has arrived so far.
 #[derive(Default)]
 pub(super) struct SurroundingAnswers {
-    asked: RefCell<HashSet<String>>,
+    /// The paths, with the findings that are left out and why, unless they are not.
+    asked: RefCell<BTreeMap<String, Option<(&'static str, Cause)>>>,
     objects: RefCell<Objects>,
 }
 
@@ -171,6 +181,18 @@ impl SurroundingAnswers {
     /// Returns the objects of a namespace.
     pub(super) fn of(&self, namespace: &str) -> Surroundings {
         surroundings(&self.objects.borrow(), namespace, namespace)
+    }
+
+    /// Returns notes about what has not arrived, except for rights that are missing.
+    pub(super) fn unlearnt(&self) -> Vec<Note> {
+        let mut notes = Vec::new();
+        for (adds, why) in self.asked.borrow().values().flatten() {
+            let note = Note::NotKnown { what: Unlearnt::Findings(adds), why: why.clone() };
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        notes
     }
 
     /// Returns the objects.
@@ -198,18 +220,24 @@ impl Fetch<'_> {
         answers: &SurroundingAnswers,
     ) -> bool {
         // Several metrics of one API share one cause.
-        if !answers.asked.borrow_mut().insert(path.clone()) {
+        if answers.asked.borrow().contains_key(&path) {
             return true;
         }
-        match self.session.get(&path, JSON).await {
+        let left_out = |why| _ = answers.asked.borrow_mut().insert(path.clone(), why);
+        left_out(Some((adds, Cause::Late)));
+        let (why, read) = match self.session.get(&path, JSON).await {
             Ok(response) => {
                 let text = String::from_utf8_lossy(&response.body);
-                // What cannot be read is as unknown as what does not arrive.
-                let _ = file::read_text(&text, &path, &mut answers.objects.borrow_mut());
-                true
+                let read = file::read_text(&text, &path, &mut answers.objects.borrow_mut());
+                (read.err().map(|e| (adds, Cause::Failed(e.message))), true)
             }
-            Err(failure) => !self.measure_new(adds, &failure),
-        }
+            Err(failure) if self.measure_new(adds, &failure) => (None, false),
+            // There is nothing of that kind or name.
+            Err(failure) if failure.is_not_found() => (None, true),
+            Err(failure) => (Some((adds, cause(&failure))), true),
+        };
+        left_out(why);
+        read
     }
 
     /// Notes which findings are left out, if a right is missing; whether it is.

@@ -597,6 +597,14 @@ impl Session {
         lock(&self.inner.notes).push((RETRIES, note));
     }
 
+    /// Adds to the log what several may have to say.
+    pub(crate) fn note_once(&self, note: String) {
+        let said = self.notes(RETRIES).contains(&note);
+        if !said {
+            self.note(note);
+        }
+    }
+
     /// Logs a request and its result, without headers or credentials in the server's address.
     fn note_request(&self, ask: &Ask<'_>, ending: &str, took: Duration) {
         let Inner { plan, host, .. } = &*self.inner;

@@ -1,0 +1,338 @@
+//! Many HPAs at once on a server that is slow or fails in part, for a reader who is slow, and with what only
+//! some of them need: each HPA still gets the answer that it gets alone.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::api::{Auth, Clock, Cluster, Fault, Server, When};
+use super::fleet::{compare, counted, explain, fleet, measured, start, told, workload};
+use super::metrics::external_metric;
+use super::rounds::lacked_usage;
+use super::{directory, notes, program, recorded, run};
+
+/// Returns an empty cluster whose clock is the recorded one.
+fn empty() -> Cluster {
+    let mut cluster = Cluster::empty();
+    cluster.clock(Clock::Recorded);
+    cluster
+}
+
+/// Adds a pod that no HPA selects, with its usage.
+fn stray(cluster: &mut Cluster) {
+    cluster.pods(["shop", "stray"], &[("job", "stray")], 1);
+    cluster.pod_metrics(["shop", "stray"], &[("job", "stray")], 1, ["10m", "1Mi"]);
+}
+
+/// Limits of time are for the server: a pager may take as long as its reader.
+#[test]
+fn a_slow_reader_changes_no_answer() {
+    let mut cluster = empty();
+    // More lines than a pipe holds, and then an answer that comes while they are not read.
+    for number in 0..40 {
+        cluster.autoscaled(["shop", &format!("web-{number:02}")], 2);
+    }
+    cluster.autoscaled(["test", "web"], 2).autoscaled(["test", "cart"], 2);
+    let usage = "/apis/metrics.k8s.io/v1beta1/namespaces/test/";
+    cluster.fault(When::on(usage), Fault::DelayAnswer(Duration::from_secs(2)));
+    let server = Server::start(cluster);
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let mut child = start(&["explain", "-A", "-o", "jsonl", "--request-timeout=5s"], &config);
+    let mut stdout = BufReader::new(child.stdout.take().expect("its output"));
+    let mut text = String::new();
+    stdout.read_line(&mut text).expect("a line");
+    sleep(Duration::from_secs(6));
+    stdout.read_to_string(&mut text).expect("text");
+    assert_eq!(child.wait().expect("it ends").code(), Some(0));
+    let items: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!(items.len(), 42);
+    for item in items {
+        assert_eq!(item["outcome"]["error"], Value::Null, "{item:#}");
+    }
+}
+
+/// What a reader no longer wants is not asked for, unless a file or the exit code depends on it.
+#[test]
+fn a_list_ends_when_its_lines_are_no_longer_read() {
+    let mut cluster = empty();
+    for number in 0..40 {
+        for name in ["web", "cart"] {
+            cluster.autoscaled([&format!("team-{number:02}"), name], 2);
+        }
+    }
+    cluster.latency(Duration::from_millis(100));
+    let server = Server::start(cluster);
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    for (more, all) in [(&[][..], false), (&["--fail-on", "paused-by-keda"], true)] {
+        let seen = server.requests().len();
+        let args = [&["explain", "-A", "-o", "jsonl"][..], more].concat();
+        let mut child = start(&args, &config);
+        let mut stdout = BufReader::new(child.stdout.take().expect("its output"));
+        stdout.read_line(&mut String::new()).expect("a line");
+        drop(stdout);
+        let mut stderr = String::new();
+        child.stderr.take().expect("messages").read_to_string(&mut stderr).expect("text");
+        let code = child.wait().expect("it ends").code();
+        let stderr: String = stderr.lines().filter(|line| !line.starts_with("reading ")).collect();
+        assert_eq!((code, &*stderr), (Some(0), ""), "{more:?}");
+        let requests = &server.requests()[seen..];
+        let last = requests.iter().any(|it| it.path.contains("/namespaces/team-39/"));
+        assert_eq!(last, all, "{more:?}");
+    }
+}
+
+/// A signal before the HPAs are listed leaves nothing to count.
+#[cfg(unix)]
+#[test]
+fn a_signal_before_there_is_a_list_is_told() {
+    let mut cluster = empty();
+    cluster.fault(When::on("/apis/autoscaling/v2/"), Fault::Hang);
+    let server = Server::start(cluster);
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let child = start(&["explain", "-A"], &config);
+    let begun = Instant::now();
+    while server.requests().is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(20), "nothing is asked");
+        sleep(Duration::from_millis(20));
+    }
+    sleep(Duration::from_millis(300));
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("kill runs").success());
+    let ran = super::Ran::of(&child.wait_with_output().expect("it ends"));
+    assert_eq!((ran.code, &*ran.stdout), (Some(130), ""));
+    assert!(ran.stderr.ends_with("interrupted before the HPAs were listed\n"), "{}", ran.stderr);
+}
+
+/// The answer is there even if the file cannot be written.
+#[test]
+fn a_list_that_cannot_be_saved_is_printed() {
+    let mut cluster = empty();
+    cluster.autoscaled(["shop", "web"], 2);
+    let server = Server::start(cluster);
+    let path = directory().join("missing/state.json");
+    let ran = explain(&server, "admin", &["-A", "--save", path.to_str().expect("a path")]);
+    assert_eq!(ran.code, Some(1));
+    assert!(told(&ran).starts_with("error: failed to write "), "{}", ran.stderr);
+    let list: Value = serde_json::from_str(&ran.stdout).expect("a list");
+    assert_eq!(list["items"].as_array().map(Vec::len), Some(1));
+}
+
+/// The controller asks for the pods of a selector, and is not concerned by any other.
+#[test]
+fn what_no_hpa_selects_fails_for_none() {
+    for kind in [["v1", "Pod"], ["metrics.k8s.io/v1beta1", "PodMetrics"]] {
+        let mut cluster = recorded();
+        for name in ["web", "cart", "pay"] {
+            cluster.autoscaled(["shop", name], 3);
+        }
+        stray(&mut cluster);
+        let [api_version, kind] = kind;
+        cluster.edit(api_version, kind, ["shop", "stray-00000"], |it| match kind {
+            "Pod" => it["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("1x"),
+            _ => it["containers"][0]["usage"]["cpu"] = json!("1x"),
+        });
+        let server = Server::start(cluster);
+        let answer = explain(&server, "admin", &["-n", "shop"]).answer();
+        for item in answer["items"].as_array().expect("items") {
+            assert_eq!(item["outcome"]["error"], Value::Null, "{kind}: {item:#}");
+        }
+        assert_eq!(compare(&server, "admin"), [4, 0], "{kind}");
+    }
+}
+
+/// What fails whatever is asked for is asked once.
+#[test]
+fn a_metrics_api_that_is_down_is_asked_once() {
+    let mut cluster = recorded();
+    for number in 0..20 {
+        cluster.autoscaled(["shop", &format!("web-{number:02}")], 3);
+    }
+    let usage = "/apis/metrics.k8s.io/v1beta1/namespaces/shop/pods";
+    cluster.fault(When::on(usage), Fault::Unavailable(None));
+    let server = Server::start(cluster);
+    explain(&server, "admin", &["-n", "shop"]);
+    let asked = server.requests().iter().filter(|it| it.path == usage).count();
+    assert_eq!(asked, 1);
+    assert_eq!(compare(&server, "admin"), [21, 0]);
+}
+
+/// A file gives each HPA the answer that the cluster gave it.
+#[test]
+fn each_is_explained_from_a_file_as_it_was_in_the_cluster() {
+    let server = Server::start(fleet());
+    let path = directory().join(format!("saved-live-{}.json", std::process::id()));
+    let file = path.to_str().expect("a path");
+    let live = explain(&server, "admin", &["-A", "--save", file]).answer();
+    let saved = run(program().args(["explain", "-A", "-o", "json", "-f", file])).answer();
+    let [live, saved] = [live, saved].map(|it| it["items"].as_array().expect("items").clone());
+    assert_eq!((live.len(), saved.len()), (45, 45));
+    // For a kind that does not exist, the file has the targets of others, one of which may be meant.
+    let known = |(live, _): &(Value, Value)| live["hpa"]["name"] != "unknown";
+    for (live, saved) in live.into_iter().zip(saved).filter(known) {
+        for field in ["hpa", "outcome", "proposal", "certainty", "range", "findings", "steps"] {
+            let without_origin = |mut value: Value| {
+                value.as_object_mut().map(|object| object.remove("origin"));
+                value
+            };
+            let [live, saved] = [&live, &saved].map(|it| without_origin(it[field].clone()));
+            assert_eq!(live, saved, "{field}");
+        }
+    }
+    fs::remove_file(&path).expect("it was there");
+}
+
+/// Adds the ReplicaSets of a Deployment, and a pod of an earlier one.
+fn revisions(cluster: &mut Cluster, name: &str) {
+    for hash in ["new", "old"] {
+        let labels = json!({"app": name, "pod-template-hash": hash});
+        let selector = json!({"matchLabels": labels});
+        let mut set =
+            workload("apps/v1", "ReplicaSet", ["shop", &format!("{name}-{hash}")], &selector);
+        set["metadata"]["labels"] = labels;
+        let other = if hash == "old" { "canary" } else { name };
+        set["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1",
+            "kind": "Deployment", "name": other, "uid": "", "controller": true}]);
+        cluster.put(set);
+    }
+    for (pod, hash) in [("00000", "new"), ("00001", "new"), ("00002", "old")] {
+        cluster.edit("v1", "Pod", ["shop", &format!("{name}-{pod}")], |it| {
+            it["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1",
+                "kind": "ReplicaSet", "name": format!("{name}-{hash}"), "uid": "",
+                "controller": true}]);
+        });
+    }
+}
+
+/// Returns how often each code was found.
+fn codes(list: &Value) -> BTreeMap<String, usize> {
+    let items = list["items"].as_array().expect("items");
+    let mut codes = BTreeMap::new();
+    for finding in items.iter().flat_map(|it| it["findings"].as_array().expect("findings")) {
+        *codes.entry(finding["code"].as_str().expect("a code").to_owned()).or_default() += 1;
+    }
+    codes
+}
+
+/// A list of ReplicaSets may be long, and is waited for. What is not waited for is told.
+#[test]
+fn replica_sets_that_come_late_are_not_forgotten() {
+    let mut cluster = recorded();
+    for name in ["web", "cart", "pay"] {
+        cluster.autoscaled(["shop", name], 3);
+        revisions(&mut cluster, name);
+    }
+    let in_time = explain(&Server::start(cluster), "admin", &["-n", "shop"]).answer();
+    assert_eq!(codes(&in_time).get("foreign-pods"), Some(&3), "{in_time:#}");
+
+    let mut cluster = recorded();
+    for name in ["web", "cart", "pay"] {
+        cluster.autoscaled(["shop", name], 3);
+        revisions(&mut cluster, name);
+    }
+    let sets = "/apis/apps/v1/namespaces/shop/replicasets";
+    cluster.fault(When::on(sets), Fault::DelayAnswer(Duration::from_secs(4)));
+    let server = Server::start(cluster);
+    let late = explain(&server, "admin", &["-n", "shop"]).answer();
+    assert_eq!(codes(&late), codes(&in_time));
+    let alone = explain(&server, "admin", &["web", "-n", "shop"]).answer();
+    let left_out =
+        "findings such as foreign-pods and old-revision-pods are left out: no answer in time";
+    assert!(notes(&alone).contains(left_out), "{}", notes(&alone));
+}
+
+/// Who may list events in some namespaces only gets them, whatever else is slow.
+#[test]
+fn events_of_a_namespace_wait_for_nothing_else() {
+    let late = Fault::DelayAnswer(Duration::from_secs(6));
+    for slow in ["/apis/coordination.k8s.io/", "/version", "/apis/autoscaling.k8s.io/"] {
+        let mut cluster = empty();
+        for namespace in ["shop", "test"] {
+            cluster.autoscaled([namespace, "web"], 3).autoscaled([namespace, "cart"], 3);
+            cluster.allow("carol", "*", &format!("*@{namespace}"));
+        }
+        cluster.allow("carol", "*", "*@kube-system");
+        cluster.allow("carol", "list", "horizontalpodautoscalers.autoscaling");
+        cluster.fault(When::on(slow), late.clone());
+        let server = Server::start(cluster);
+        let list = explain(&server, "carol", &["-A"]).answer();
+        for item in list["items"].as_array().expect("items") {
+            assert!(!notes(item).contains("events"), "{slow}: {}", notes(item));
+        }
+    }
+}
+
+/// An HPA has the evidence that it would have alone, and not what another one led to.
+#[test]
+fn what_one_hpa_leads_to_is_no_evidence_for_another() {
+    let mut cluster = recorded();
+    for name in ["old", "fresh", "typed", "pods"] {
+        cluster.autoscaled(["shop", name], 2);
+    }
+    let external = |name: &str| {
+        let mut metric = external_metric();
+        metric["external"]["metric"]["name"] = json!(name);
+        metric
+    };
+    measured(&mut cluster, "shop", "old", &external("lag"));
+    measured(&mut cluster, "shop", "fresh", &external("lag"));
+    measured(&mut cluster, "shop", "typed", &external("Queue_Depth"));
+    let object = json!({"type": "Pods", "pods": {"metric": {"name": "rate"},
+        "target": {"type": "AverageValue", "averageValue": "5"}}});
+    // This one needs discovery.
+    measured(&mut cluster, "shop", "pods", &object);
+    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["shop", "old"], |hpa| {
+        lacked_usage(hpa);
+        hpa["status"]["conditions"][0]["reason"] = json!("FailedGetExternalMetric");
+    });
+    cluster.put(json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+        "metadata": {"name": "v1beta1.external.metrics.k8s.io"},
+        "status": {"conditions": [{"type": "Available", "status": "False",
+            "reason": "MissingEndpoints", "message": "no endpoints"}]}}));
+    assert_eq!(compare(&Server::start(cluster), "admin"), [5, 0]);
+}
+
+/// KEDA's HPAs have a ScaledObject, and what else explains them is asked for all the same.
+#[test]
+fn foreign_pods_are_found_whatever_else_fails() {
+    let mut cluster = recorded();
+    cluster.unscalable_kind("keda.sh/v1alpha1", "ScaledObject", "scaledobjects");
+    for name in ["web", "cart"] {
+        cluster.autoscaled(["shop", name], 3);
+        revisions(&mut cluster, name);
+        cluster.put(json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+            "metadata": {"name": name, "namespace": "shop"}}));
+        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["shop", name], |hpa| {
+            hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
+                "kind": "ScaledObject", "name": name, "uid": "1", "controller": true}]);
+            hpa["status"] = json!({"currentReplicas": 3, "desiredReplicas": 3,
+                "currentMetrics": [{"type": ""}]});
+        });
+    }
+    let server = Server::start(cluster);
+    let alone = explain(&server, "admin", &["web", "-n", "shop"]).answer();
+    assert!(alone["findings"].to_string().contains("foreign-pods"), "{alone:#}");
+    assert_eq!(compare(&server, "admin"), [3, 0]);
+}
+
+/// Many HPAs may have one target, and ask the same.
+#[test]
+fn hpas_that_share_a_target_share_their_requests() {
+    let requests = |hpas: usize| {
+        let mut cluster = empty();
+        cluster.autoscaled(["shop", "web"], 3);
+        for number in 0..hpas {
+            let hpa = ["shop", &*format!("web-{number:02}")];
+            cluster.hpa(hpa, ["apps/v1", "Deployment", "web"], &json!({}));
+        }
+        let server = Server::start(cluster);
+        let answer = explain(&server, "admin", &["-A"]).answer();
+        assert_eq!(answer["items"].as_array().map(Vec::len), Some(hpas + 1));
+        (server.requests().len(), format!("{:?}", counted(&server.requests())))
+    };
+    assert_eq!(requests(2), requests(30));
+}

@@ -164,13 +164,26 @@ fn a_metrics_api_that_is_down_is_asked_once() {
 /// A file gives each HPA the answer that the cluster gave it.
 #[test]
 fn each_is_explained_from_a_file_as_it_was_in_the_cluster() {
-    let server = Server::start(fleet());
+    let mut cluster = fleet();
+    // The HPA whose target is lost knows of this one's only its name.
+    for (kind, name) in [("Deployment", "web"), ("ReplicaSet", "web-new")] {
+        cluster.edit("apps/v1", kind, ["shop", name], |it| {
+            it["spec"]["template"] = json!({"spec": {"containers": [
+                {"name": "nginx", "resources": {"requests": {"cpu": "10m"}}}]}});
+        });
+    }
+    for pod in ["web-00000", "web-00002"] {
+        cluster.edit("v1", "Pod", ["shop", pod], |it| owned(it, "web-new"));
+    }
+    let server = Server::start(cluster);
     let path = directory().join(format!("saved-live-{}.json", std::process::id()));
     let file = path.to_str().expect("a path");
     let live = explain(&server, "admin", &["-A", "--save", file]).answer();
     let saved = run(program().args(["explain", "-A", "-o", "json", "-f", file])).answer();
     let [live, saved] = [live, saved].map(|it| it["items"].as_array().expect("items").clone());
     assert_eq!((live.len(), saved.len()), (45, 45));
+    let found = json!(live).to_string().contains("requests-differ-from-template");
+    assert!(found, "nothing needs the template");
     // For a kind that does not exist, the file has the targets of others, one of which may be meant.
     let known = |(live, _): &(Value, Value)| live["hpa"]["name"] != "unknown";
     for (live, saved) in live.into_iter().zip(saved).filter(known) {
@@ -201,11 +214,14 @@ fn revisions(cluster: &mut Cluster, name: &str) {
     }
     for (pod, hash) in [("00000", "new"), ("00001", "new"), ("00002", "old")] {
         cluster.edit("v1", "Pod", ["shop", &format!("{name}-{pod}")], |it| {
-            it["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1",
-                "kind": "ReplicaSet", "name": format!("{name}-{hash}"), "uid": "",
-                "controller": true}]);
+            owned(it, &format!("{name}-{hash}"));
         });
     }
+}
+
+fn owned(pod: &mut Value, replica_set: &str) {
+    pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet",
+        "name": replica_set, "uid": "", "controller": true}]);
 }
 
 /// Returns how often each code was found.

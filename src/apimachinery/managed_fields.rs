@@ -16,6 +16,9 @@ pub struct ManagedFieldsEntry {
     /// The field manager.
     #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
     pub manager: String,
+    /// How: `Apply` for server-side apply, otherwise `Update`.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    operation: String,
     /// When it last changed something; the scale subresource omits it.
     #[serde(deserialize_with = "optional_time::deserialize")]
     pub time: Option<Timestamp>,
@@ -46,6 +49,11 @@ impl ManagedFieldsEntry {
         self.subresource == "scale"
     }
 
+    /// Whether it is what a manifest states that the API server applies.
+    pub fn is_applied(&self) -> bool {
+        self.operation == "Apply"
+    }
+
     /// Whether it is about the status.
     pub fn is_of_status(&self) -> bool {
         self.subresource == STATUS
@@ -72,4 +80,21 @@ fn has_replicas<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::E
     }
     let fields = Option::<Fields>::deserialize(deserializer)?;
     Ok(fields.and_then(|fields| fields.spec?.replicas).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ManagedFieldsEntry;
+
+    #[test]
+    fn what_is_saved_is_read_again() {
+        let text = r#"{"manager":"ci","operation":"Apply","time":"2026-11-21T06:00:00Z","subresource":"",
+            "fieldsV1":{"f:spec":{"f:replicas":{}}}}"#;
+        let entry: ManagedFieldsEntry = serde_json::from_str(text).unwrap();
+        assert!(entry.is_applied() && entry.owns_replicas, "{entry:?}");
+        let saved = serde_json::to_string(&entry).unwrap();
+        assert_eq!(serde_json::from_str::<ManagedFieldsEntry>(&saved).unwrap(), entry, "{saved}");
+        let other: ManagedFieldsEntry = serde_json::from_str(r#"{"operation":"Update"}"#).unwrap();
+        assert!(!other.is_applied());
+    }
 }

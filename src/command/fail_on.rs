@@ -36,15 +36,32 @@ impl FindingsWatch {
         pass: &'p Pass,
         rolled_out: Option<&Input>,
     ) -> Explanation<'p> {
-        let mut explanation = Explanation::new(pass);
+        let mut explanation = Explanation::new(pass).ignoring(&self.ignored);
         if let Some(input) = rolled_out {
             let later = Pass::run(input.clone());
-            let later = Explanation::new(&later).findings;
+            let later = Explanation::new(&later).ignoring(&self.ignored).findings;
             explanation.findings.retain(|it| !it.code.lasts());
             explanation.findings.extend(later.into_iter().filter(|it| it.code.lasts()));
             order::sort_by_key(&mut explanation.findings, |it| it.severity);
         }
-        explanation.ignoring(&self.ignored)
+        explanation
+    }
+
+    /// Returns what `--fail-on` expects of a pass, and of a run that begins with it.
+    pub(super) fn expectations<'a>(
+        &'a self,
+        explanation: &'a Explanation<'_>,
+        facts: &'a Facts<'_>,
+    ) -> impl Iterator<Item = Expectation> + 'a {
+        self.fail_on.iter().map(|watched| {
+            let found = explanation.of(*watched);
+            let lasts = match watched {
+                Watched::Code(code) => code.lasts(),
+                Watched::Severity(_) => !found.is_empty() && found.iter().all(|it| it.lasts()),
+            };
+            let found = found.into_iter().map(Code::as_str).collect();
+            Expectation::not_found(watched.as_str(), found, lasts, facts)
+        })
     }
 
     /// Judges a pass by `--fail-on`; `of` names the HPA if there are several.
@@ -55,9 +72,7 @@ impl FindingsWatch {
         of: Option<String>,
     ) -> Judged {
         let facts = Facts::of(pass);
-        let judged =
-            |it: &Watched| Expectation::not_found(it.as_str(), explanation.of(*it), &facts);
-        let expectations = self.fail_on.iter().map(judged).collect();
+        let expectations = self.expectations(explanation, &facts).collect();
         Judged { candidate: of, manifest: None, expectations }
     }
 

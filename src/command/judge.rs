@@ -25,9 +25,7 @@ pub(super) fn judge(
         let run = totals.map(|totals| RunFacts::new(pass, totals));
         let facts = Facts::of(pass);
         let facts = run.map_or(facts, |run| facts.with_runs(run, replay.unwrap_or(run)));
-        let found = watch.fail_on.iter();
-        let found =
-            found.map(|it| Expectation::not_found(it.as_str(), explanation.of(*it), &facts));
+        let found = watch.expectations(explanation, &facts);
         match runs.and_then(|runs| runs.search.as_ref()) {
             // The expectations were used to choose the settings.
             Some(search) => {

@@ -20,7 +20,6 @@ use serde::{Serialize, Serializer};
 
 pub(crate) use case::Case;
 pub use case::Next;
-use path::{AtMax, AtMin};
 
 use crate::apimachinery::names::nearest;
 use crate::error::Error;
@@ -198,21 +197,6 @@ catalogue! {
 }
 
 impl Facts {
-    /// Drops references to findings of some codes, which are not shown.
-    pub(crate) fn forget(&mut self, codes: &[Code]) {
-        let is_gone = |code: &mut Code| codes.contains(code);
-        let is_unpaused = codes.contains(&Code::PausedByKeda);
-        match self {
-            Self::UncountedPods(facts) => _ = facts.named_by.take_if(is_gone),
-            Self::AtMax(AtMax(bound)) | Self::AtMin(AtMin { bound, .. }) => {
-                bound.prior.take_if(is_gone);
-            }
-            Self::DirectionDisabled(facts) => facts.is_paused &= !is_unpaused,
-            Self::SwitchedOff(facts) => facts.is_paused &= !is_unpaused,
-            _ => {}
-        }
-    }
-
     /// Returns the metrics whose failure they explain, by index in the spec.
     pub(crate) fn failed_metrics(&self) -> Vec<usize> {
         match self {
@@ -334,6 +318,11 @@ impl Serialize for Code {
 /// Examines a pass. Findings that explain the decision come first, then by severity, then by how many
 /// replicas they cost.
 pub fn find(pass: &Pass) -> Vec<Finding> {
+    find_except(pass, &[])
+}
+
+/// Returns the same without the findings of some codes, to which no other one refers either.
+pub(crate) fn find_except(pass: &Pass, ignored: &[Code]) -> Vec<Finding> {
     let case = Case::new(pass);
     let mut found: Vec<Finding> = Vec::new();
     found.extend(outside::target_not_found(&case));
@@ -367,8 +356,16 @@ pub fn find(pass: &Pass) -> Vec<Finding> {
     found.extend(owners::old_revision(&case));
     found.extend(pods::terminating(&case));
     found.extend(pods::starting(&case));
-    let uncounted = pods::uncounted(&case, &found);
+    // What explains the failure of a metric explains it whether or not it is shown.
+    let mut uncounted = pods::uncounted(&case, &found);
+    if let Some(Finding { facts: Facts::UncountedPods(facts), .. }) = &mut uncounted {
+        facts.named_by.take_if(|code| ignored.contains(code));
+    }
     found.extend(uncounted);
+    // Opposite advice: a target above what the limits allow should not be raised.
+    let is_unreachable = found.iter().any(|it| it.code() == Code::UnreachableTarget);
+    let is_shown = |it: &Finding| !ignored.contains(&it.code());
+    found.retain(is_shown);
     let switched_off = path::switched_off(&case, &found);
     found.extend(switched_off);
     let corrected = path::corrected(&case, &found);
@@ -379,12 +376,11 @@ pub fn find(pass: &Pass) -> Vec<Finding> {
     let disabled = path::direction_disabled(&case, &found);
     found.extend(disabled);
     found.extend(path::held_by_window(&case));
-    found.extend(path::rounding(&case));
-    found.extend(path::within_tolerance(&case));
-    // Opposite advice: a target above what the limits allow should not be raised.
-    if found.iter().any(|it| it.code() == Code::UnreachableTarget) {
-        found.retain(|it| it.code() != Code::Rounding);
+    if !is_unreachable {
+        found.extend(path::rounding(&case));
     }
+    found.extend(path::within_tolerance(&case));
+    found.retain(is_shown);
     let answer = case.answer();
     let cost = |finding: &Finding| {
         let proposals = finding.without.and_then(|it| Some((it.proposal?, answer.proposal?)));

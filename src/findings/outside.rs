@@ -121,8 +121,15 @@ pub struct Writer {
     pub by: By,
 }
 
+impl By {
+    /// Whether it may well set the replicas again, unlike a person.
+    pub(crate) fn repeats(self) -> bool {
+        !matches!(self, Self::Scale | Self::Hand)
+    }
+}
+
 /// The ways in which replicas are set.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
     /// The scale subresource, as `kubectl scale` and other autoscalers do.
     Scale,
@@ -136,6 +143,8 @@ pub enum By {
     Flux,
     /// A manifest applied by `kubectl apply`.
     Apply,
+    /// A manifest that the API server applies, as for `kubectl apply --server-side`.
+    ServerSide,
     /// Any other program.
     Program,
 }
@@ -392,19 +401,20 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     };
     let writer = writer.filter(|it| !is_of_controller(it)).filter(is_later);
     let after = case.decision().replicas_after();
+    let writer = writer.map(|it| Writer { manager: it.manager.clone(), time: it.time, by: by(it) });
     let corrects = matches!(case.decision().path(), Some(Path::AboveMax | Path::BelowMin));
-    let fought = again.is_some();
+    let repeats = again.is_some() || writer.as_ref().is_some_and(|it| it.by.repeats());
     let facts = OtherWriter {
         now,
         left: differs.then(|| last.left()),
-        writer: writer.map(|it| Writer { manager: it.manager.clone(), time: it.time, by: by(it) }),
+        writer,
         again,
         after,
         held_until: (after == Some(now) && now > last.left()).then(|| held_until(case)).flatten(),
         manifest: None,
     };
     // A single correction is explained by the finding about the correction.
-    Some((facts, !corrects || fought))
+    Some((facts, !corrects || repeats))
 }
 
 /// Returns until when this pass's recommendation keeps the controller from scaling down.
@@ -426,6 +436,7 @@ fn by(entry: &ManagedFieldsEntry) -> By {
         name if name.starts_with("argocd") => By::ArgoCd,
         name if name.to_lowercase().starts_with("helm") => By::Helm,
         name if name.starts_with("flux") || name == "kustomize-controller" => By::Flux,
+        _ if entry.is_applied() => By::ServerSide,
         "kubectl-client-side-apply" => By::Apply,
         name if name == "kubectl" || name.starts_with("kubectl-") => By::Hand,
         _ => By::Program,

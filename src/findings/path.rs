@@ -13,7 +13,7 @@ use crate::engine::decision::{RateLimit, Step};
 use crate::memory::ground::{Ground, Running};
 use crate::pass::Origin;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::{Hpa, MetricSpec, MetricTarget};
+use crate::snapshot::hpa::{Hpa, HpaStatus, MetricSpec, MetricTarget};
 use crate::snapshot::memory::Recommendation;
 use crate::whatif::thresholds::Borders;
 
@@ -117,6 +117,8 @@ pub struct DirectionDisabled {
     pub result: i32,
     /// Whether `paused-by-keda` says how to enable it.
     pub is_paused: bool,
+    /// Another value of the bound, if the replicas are at it, which would keep them there as well.
+    pub bound: Option<i32>,
 }
 
 /// `maxReplicas` decides.
@@ -164,8 +166,32 @@ pub struct Corrected {
     pub current: i32,
     /// The bound.
     pub bound: i32,
-    /// Whether it is known who set these replicas, which `other-writer` says.
-    pub has_writer: bool,
+    /// How it has come to that.
+    pub cause: Cause,
+}
+
+/// Why replicas are beyond a bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The bound is assumed; the HPA has this one, which allows the replicas.
+    Assumed(i32),
+    /// The HPA is new: it has no status yet.
+    NewHpa,
+    /// The controller itself left these replicas, so the bound was changed after that.
+    Changed,
+    /// A person set them, as `other-writer` says.
+    Person,
+    /// A program set them, as `other-writer` says.
+    Program,
+    /// Unknown.
+    Unknown,
+}
+
+impl Cause {
+    /// Whether it is the bound that is new, and not the replicas.
+    fn is_bound(self) -> bool {
+        matches!(self, Self::Assumed(_) | Self::NewHpa | Self::Changed)
+    }
 }
 
 /// The target has no replicas, and the HPA does not scale it up again.
@@ -284,6 +310,11 @@ pub(super) fn rounding(case: &Case<'_>) -> Option<Finding> {
         (None, Some(counted)) => counted.ready as f64,
         (None, None) => f64::from(case.scale()?.status_replicas),
     };
+    // More pods count than there are replicas, and need just as many.
+    let exact = ratio * pods;
+    if (exact - f64::from(current)).abs() < SHOWN {
+        return None;
+    }
     let borders = Borders::find(case.pass, winner.index);
     // The pods share what they use, but not a value of something else. What pods use that do not count is
     // unknown.
@@ -305,7 +336,7 @@ pub(super) fn rounding(case: &Case<'_>) -> Option<Finding> {
     let facts = Rounding {
         metric: winner.index,
         replicas: current,
-        exact: ratio * pods,
+        exact,
         fewer,
         one_fewer: shared.filter(|_| fewer > 0).and_then(one_fewer),
         borders,
@@ -315,6 +346,9 @@ pub(super) fn rounding(case: &Case<'_>) -> Option<Finding> {
     };
     Some(Finding::explaining(Severity::Info, facts))
 }
+
+/// Half of the last digit of a number of replicas that is shown.
+const SHOWN: f64 = 0.005;
 
 /// Targets are raised to at most about this many times their value.
 const RAISED: i64 = 10;
@@ -450,6 +484,19 @@ impl Limited {
     fn is_disabled(&self) -> bool {
         self.rate.as_ref().is_some_and(RateLimit::is_disabled)
     }
+
+    /// Returns the bound with which the replicas would come nearest to what is desired.
+    fn wider(&self, case: &Case<'_>) -> i32 {
+        match self.desired > self.result {
+            true => self.desired,
+            false => self.desired.max(least(case)),
+        }
+    }
+
+    /// Whether a direction is disabled that could be enabled to some effect: at the lowest bound it could not.
+    fn is_only_disabled(&self, case: &Case<'_>) -> bool {
+        self.is_disabled() && !(self.is_bound() && self.wider(case) == self.result)
+    }
 }
 
 /// Returns the last limit on the replicas, if it changes them. A recommendation that holds them may hide a
@@ -485,30 +532,37 @@ pub(super) fn rate_limited(case: &Case<'_>) -> Option<Finding> {
 
 /// `direction-disabled`
 pub(super) fn direction_disabled(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
-    let Limited { desired, result, rate, reason } = limit(case).filter(Limited::is_disabled)?;
-    let rate = rate?;
-    matches!(reason, "ScaleUpLimit" | "ScaleDownLimit").then(|| {
-        let direction = rate.direction;
-        let is_paused = found.iter().any(
-            |it| matches!(&it.facts, Facts::PausedByKeda(pause) if pause.may_disable(direction)),
-        );
-        let facts = DirectionDisabled { direction, desired, result, is_paused };
-        let without = case.without(|snapshot| {
-            let rules = snapshot.hpa.spec.behavior.as_mut().and_then(|rules| match direction {
-                Direction::Up => rules.scale_up.as_mut(),
-                Direction::Down => rules.scale_down.as_mut(),
-            });
-            if let Some(rules) = rules {
-                rules.select_policy = Some("Max".to_owned());
-            }
+    let limited = limit(case).filter(|it| it.is_only_disabled(case))?;
+    let bound = limited.is_bound().then(|| limited.wider(case));
+    let Limited { desired, result, rate, .. } = limited;
+    let direction = rate?.direction;
+    let is_paused = found
+        .iter()
+        .any(|it| matches!(&it.facts, Facts::PausedByKeda(pause) if pause.may_disable(direction)));
+    let facts = DirectionDisabled { direction, desired, result, is_paused, bound };
+    let without = case.without(|snapshot| {
+        let spec = &mut snapshot.hpa.spec;
+        let rules = spec.behavior.as_mut().and_then(|rules| match direction {
+            Direction::Up => rules.scale_up.as_mut(),
+            Direction::Down => rules.scale_down.as_mut(),
         });
-        Finding::explaining(Severity::Info, facts).without(without)
-    })
+        if let Some(rules) = rules {
+            rules.select_policy = Some("Max".to_owned());
+        }
+        match (bound, direction) {
+            (Some(bound), Direction::Up) => spec.max_replicas = bound,
+            (Some(bound), Direction::Down) => spec.min_replicas = Some(bound),
+            (None, _) => {}
+        }
+    });
+    Some(Finding::explaining(Severity::Info, facts).without(without))
 }
 
-/// Returns a bound that decides, for the controller's reason.
+/// Returns a bound that decides, for the controller's reason. Where scaling in that direction is disabled, it
+/// would change nothing.
 fn bound(case: &Case<'_>, is: &str, found: &[Finding]) -> Option<Bound> {
-    let Limited { desired: asked, result, reason, .. } = limit(case)?;
+    let Limited { desired: asked, result, reason, .. } =
+        limit(case).filter(|it| !it.is_only_disabled(case))?;
     if reason != is {
         return None;
     }
@@ -538,13 +592,18 @@ pub(super) fn at_max(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
 /// `at-min`
 pub(super) fn at_min(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     let bound = bound(case, "TooFewReplicas", found)?;
+    let least = least(case);
+    let without = case.without(|snapshot| snapshot.hpa.spec.min_replicas = Some(least));
+    Some(Finding::explaining(Severity::Info, AtMin { bound, least }).without(without))
+}
+
+/// Returns the lowest number that `minReplicas` may have.
+fn least(case: &Case<'_>) -> i32 {
     let Snapshot { hpa, controller, .. } = case.snapshot();
     let may_be_zero = controller.gates.scale_to_zero
         && hpa.scaled_object().is_none()
         && hpa.spec.metrics.iter().any(MetricSpec::is_total);
-    let least = i32::from(!may_be_zero);
-    let without = case.without(|snapshot| snapshot.hpa.spec.min_replicas = Some(least));
-    Some(Finding::explaining(Severity::Info, AtMin { bound, least }).without(without))
+    i32::from(!may_be_zero)
 }
 
 /// `above-max` and `below-min`
@@ -553,25 +612,55 @@ pub(super) fn corrected(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
         Step::ChoosePath { path, current, min, max } => Some((*path, *current, *min, *max)),
         _ => None,
     })?;
-    let names_writer = |it: &Finding| match &it.facts {
-        Facts::OtherWriter(it) => it.left.is_some() && it.writer.is_some(),
-        _ => false,
-    };
-    let has_writer = found.iter().any(names_writer);
-    let finding = match path {
-        Path::AboveMax => {
-            let without = case.without(|snapshot| snapshot.hpa.spec.max_replicas = current);
-            let facts = AboveMax(Corrected { current, bound: max, has_writer });
-            Finding::explaining(Severity::Warning, facts).without(without)
-        }
-        Path::BelowMin => {
-            let without = case.without(|snapshot| snapshot.hpa.spec.min_replicas = Some(current));
-            let facts = BelowMin(Corrected { current, bound: min, has_writer });
-            Finding::explaining(Severity::Warning, facts).without(without)
-        }
+    let beyond = match path {
+        Path::AboveMax => Direction::Up,
+        Path::BelowMin => Direction::Down,
         Path::Metrics | Path::Disabled => return None,
     };
-    Some(finding)
+    let cause = cause(case, found, current, beyond);
+    let severity = if cause.is_bound() { Severity::Info } else { Severity::Warning };
+    let without = case.without(|snapshot| match beyond {
+        Direction::Up => snapshot.hpa.spec.max_replicas = current,
+        Direction::Down => snapshot.hpa.spec.min_replicas = Some(current),
+    });
+    let of = |bound| Corrected { current, bound, cause };
+    let facts: Facts = match beyond {
+        Direction::Up => AboveMax(of(max)).into(),
+        Direction::Down => BelowMin(of(min)).into(),
+    };
+    Some(Finding::explaining(severity, facts).without(without))
+}
+
+/// Returns why these replicas are beyond the maximum (up) or the minimum (down).
+fn cause(case: &Case<'_>, found: &[Finding], current: i32, beyond: Direction) -> Cause {
+    let Hpa { status, .. } = &case.snapshot().hpa;
+    if let Some(observed) = &case.pass.input.observed {
+        let own = match beyond {
+            Direction::Up => observed.spec.max_replicas,
+            Direction::Down => observed.spec.min_replicas.unwrap_or(1),
+        };
+        let allows = if beyond == Direction::Up { current <= own } else { current >= own };
+        if allows {
+            return Cause::Assumed(own);
+        }
+    }
+    let writer = found.iter().find_map(|it| match &it.facts {
+        Facts::OtherWriter(facts) => facts.writer.as_ref().filter(|_| facts.left.is_some()),
+        _ => None,
+    });
+    match writer {
+        Some(writer) if writer.by.repeats() => return Cause::Program,
+        Some(_) => return Cause::Person,
+        None => {}
+    }
+    // A pass sets what is beyond a bound to the bound, if it can.
+    let mut conditions = status.conditions.iter();
+    let is_able = conditions.all(|it| it.type_ != "AbleToScale" || it.status != "False");
+    match *status == HpaStatus::default() {
+        true => Cause::NewHpa,
+        false if status.desired_replicas == current && is_able => Cause::Changed,
+        false => Cause::Unknown,
+    }
 }
 
 /// `switched-off`

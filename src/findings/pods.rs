@@ -529,6 +529,12 @@ fn failure(status: &ContainerStatus) -> Option<&str> {
     (!matches!(reason, "" | "ContainerCreating" | "PodInitializing")).then_some(reason)
 }
 
+/// Returns a container of a pod that waits in an error, with the reason, unless the pod is on its way out.
+pub(crate) fn failing(pod: &Pod) -> Option<(&str, &str)> {
+    let mut all = pod.statuses.iter().filter(|_| is_alive(pod));
+    all.find_map(|status| Some((&*status.name, failure(status)?)))
+}
+
 /// Whether a pod was never ready and is too old for that: older than the period in which samples may be
 /// skipped, if it visibly fails, or else much older.
 fn is_stuck(case: &Case<'_>, pod: &Pod) -> bool {

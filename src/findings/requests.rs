@@ -270,6 +270,8 @@ pub(super) fn missing(case: &Case<'_>) -> Vec<Finding> {
             }
             None => None,
         };
+        // Without any pod, there is no answer either.
+        let without = without.filter(|it| it.proposal.is_some());
         let (metric, resource) = (step.index, step.name.clone());
         let facts = MissingRequest { metric, resource, containers, instead };
         let finding = match case.decision().block() {
@@ -331,11 +333,17 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
     all
 }
 
-/// Whether a container of a pod or template has a request for a resource.
-fn has_request(pod: &Pod, container: &str, resource: &str) -> bool {
-    let mut all = pod.containers.iter().chain(&pod.init_containers);
+/// Returns the request that the pods of a template have for a resource: the API server takes a limit for one
+/// that is not stated (`SetDefaults_Pod`).
+fn request_of<'p>(container: &'p Container, resource: &str) -> Option<&'p Amount> {
+    container.requests.get(resource).or_else(|| container.limits.get(resource))
+}
+
+/// Whether the pods of a template have a request for a resource in a container.
+fn has_request(template: &Pod, container: &str, resource: &str) -> bool {
+    let mut all = template.containers.iter().chain(&template.init_containers);
     let own = all.find(|it| *it.name == *container);
-    own.and_then(|it| it.requests.get(resource)).is_some_and(|request| !request.is_zero())
+    own.and_then(|it| request_of(it, resource)).is_some_and(|request| !request.is_zero())
 }
 
 /// Returns the only container with a request for the resource in the target's pods, if ContainerResource
@@ -557,9 +565,7 @@ pub(super) fn differ_from_template<'p>(case: &Case<'p>) -> Option<Finding> {
     let workload = case.workload()?;
     let template = workload.template.as_deref()?;
     let rules = case.rules();
-    let mut revisions = Revisions::of(case);
-    // The target's status counts no others.
-    revisions.own.retain(|pod| is_alive(pod));
+    let revisions = Revisions::of(case);
     let is_outdated = revisions.updated.is_none_or(|updated| updated < revisions.own.len());
     let is_paused = workload.paused == Some(true) && is_outdated;
     let own = if is_paused { revisions.own } else { revisions.pods_of_template() };
@@ -576,7 +582,7 @@ pub(super) fn differ_from_template<'p>(case: &Case<'p>) -> Option<Finding> {
                 let Some(request) = container.requests.get(&step.name) else { continue };
                 let of = |template: &'p Pod| {
                     let mut all = template.containers.iter().chain(&template.init_containers);
-                    Some(all.find(|it| it.name == container.name)?.requests.get(&step.name))
+                    Some(request_of(all.find(|it| it.name == container.name)?, &step.name))
                 };
                 // An injected container has its request from the injector.
                 let Some(wanted) = of(template) else { continue };
@@ -622,7 +628,7 @@ pub(super) fn differ_from_template<'p>(case: &Case<'p>) -> Option<Finding> {
         return None;
     }
     let requests = counted_containers(template, step.container.as_deref(), &rules)
-        .map(|it| it.requests.get(&step.name).map(Amount::milli_value));
+        .map(|it| request_of(it, &step.name).map(Amount::milli_value));
     let request = total(requests).filter(|it| *it > 0);
     let average = request.and_then(|it| Some(it.checked_mul(percent.into())? / 100));
     let names: HashSet<&str> = own.iter().map(|pod| &*pod.name).collect();
@@ -631,7 +637,7 @@ pub(super) fn differ_from_template<'p>(case: &Case<'p>) -> Option<Finding> {
             for container in pod.containers_mut() {
                 let mut all = template.containers.iter().chain(&template.init_containers);
                 let own = all.find(|it| it.name == container.name);
-                if let Some(wanted) = own.and_then(|it| it.requests.get(&step.name)) {
+                if let Some(wanted) = own.and_then(|it| request_of(it, &step.name)) {
                     set_request(container, &step.name, wanted);
                 }
             }
@@ -660,18 +666,24 @@ fn is_updated(pod: &Pod, resource: &str) -> bool {
 
 /// The pods of the target, with what is known of their revisions.
 struct Revisions<'p> {
+    /// Those that are neither finished nor terminating; the target's status counts no others.
     own: Vec<&'p Pod>,
     /// The revision of the target's template.
     current: Option<&'p str>,
-    /// How many revisions there are.
-    count: usize,
+    /// Whether there is only one revision, also among the other pods.
+    is_one: bool,
     /// How many replicas have that template, according to the target.
     updated: Option<usize>,
 }
 
 impl<'p> Revisions<'p> {
     fn of(case: &Case<'p>) -> Self {
-        let own: Vec<&Pod> = case.pods().filter(|pod| case.top_owner(pod) == Top::Target).collect();
+        let mut own: Vec<&Pod> =
+            case.pods().filter(|pod| case.top_owner(pod) == Top::Target).collect();
+        let mut hashes = own.iter().filter_map(|pod| revision(pod));
+        let first = hashes.next();
+        let is_one = hashes.all(|hash| Some(hash) == first);
+        own.retain(|pod| is_alive(pod));
         let status = case.workload().and_then(|workload| workload.status.as_ref());
         let updated = status.and_then(|it| usize::try_from(it.updated_replicas?).ok());
         let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
@@ -680,7 +692,7 @@ impl<'p> Revisions<'p> {
                 of.entry(hash).or_default().push(pod);
             }
         }
-        Self { own, current: current_revision(case, &of), count: of.len(), updated }
+        Self { own, current: current_revision(case, &of), is_one, updated }
     }
 
     /// Whether a pod has the target's template; `None` if unknown.
@@ -688,7 +700,7 @@ impl<'p> Revisions<'p> {
         match self.current {
             _ if self.updated == Some(0) => Some(false),
             Some(current) => revision(pod).map(|own| own == current),
-            None => (self.count <= 1).then_some(true),
+            None => self.is_one.then_some(true),
         }
     }
 

@@ -179,6 +179,8 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     const PERCENTS: f64 = 100.0 * OFF;
     /// The least memory that a pod could be meant to use, in milli-bytes.
     const LEAST_MEMORY: i64 = 1024 * 1024 * 1000;
+    /// The least fraction of a total that may be meant for each replica, in thousandths: ten replicas for one job.
+    const LEAST_PLAUSIBLE: i64 = 100;
     let proposal = step.proposal()?;
     let target = amount(&step.target)?;
     let current = proposal.current.average_value.as_ref().or(proposal.current.value.as_ref())?;
@@ -201,11 +203,16 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
             clue: Clue::Share,
         });
     }
-    let is_whole = is_whole(step);
+    // Half a job for each replica or a tenth of a second may well be meant.
+    let is_plausible = is_duration(&step.name) || (step.is_total() && wanted >= LEAST_PLAUSIBLE);
+    let is_whole = is_whole(step) && !is_plausible;
     let is_fraction = wanted < 1000
         && !step.is_resource()
-        && (100.0 / OFF..=10_000.0).contains(&ratio)
-        && (is_whole || (is_share && ratio <= PERCENTS));
+        && match ratio <= PERCENTS {
+            // A factor of 100 is that of percents.
+            true => is_share && ratio >= 100.0 / OFF,
+            false => is_whole && ratio <= 10_000.0,
+        };
     let clue = match is_fraction {
         true if is_whole => Clue::Whole,
         true => Clue::Share,
@@ -282,12 +289,15 @@ fn is_share(name: &str) -> bool {
     const SHARES: [&str; 8] =
         ["util", "utilization", "utilisation", "percent", "percentage", "pct", "fraction", "ratio"];
     let mut words = String::new();
-    let mut was_lower = false;
-    for letter in name.chars() {
-        if was_lower && letter.is_uppercase() {
+    let mut was_upper = false;
+    let mut letters = name.chars().peekable();
+    while let Some(letter) = letters.next() {
+        // As in `hitRatio` and in `CPUUtilization`.
+        let begins = !was_upper || letters.peek().is_some_and(|next| next.is_lowercase());
+        if letter.is_uppercase() && begins {
             words.push('_');
         }
-        was_lower = letter.is_lowercase();
+        was_upper = letter.is_uppercase();
         words.extend(letter.to_lowercase());
     }
     words.split(|letter: char| !letter.is_alphanumeric()).any(|word| SHARES.contains(&word))

@@ -32,7 +32,7 @@ use findings::FindingView;
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{Clause, Group, MetricStep, Outcome, PodRow, Step};
-use crate::findings::{Code, Watched};
+use crate::findings::{Code, Watched, find_except};
 use crate::memory::{Knowledge, Memory, Possible};
 use crate::outlook::{Range, Upcoming};
 use crate::pass::Pass;
@@ -122,16 +122,14 @@ impl<'a> Explanation<'a> {
         if self.findings.iter().all(|finding| !codes.contains(&finding.code)) {
             return self;
         }
-        let mut findings = crate::findings::find(self.pass);
-        findings.retain(|finding| !codes.contains(&finding.code()));
-        findings.iter_mut().for_each(|finding| finding.facts.forget(codes));
+        let findings = find_except(self.pass, codes);
         Self { findings: findings::views(self.pass, &findings), ..self }
     }
 
-    /// The findings that match, by their codes.
-    pub fn of(&self, watched: Watched) -> Vec<&'static str> {
+    /// The codes of the findings that match.
+    pub fn of(&self, watched: Watched) -> Vec<Code> {
         let found = self.findings.iter().filter(|it| watched.is(it.code, it.severity));
-        found.map(|finding| finding.code.as_str()).collect()
+        found.map(|finding| finding.code).collect()
     }
 
     /// Explains a pass.

@@ -228,9 +228,14 @@ impl Expectation {
         own
     }
 
-    /// That nothing is found of what `--fail-on` names; `found` is what is, maybe in the first pass of a
-    /// run. What could not be read may hide a finding.
-    pub fn not_found(what: &'static str, found: Vec<&'static str>, facts: &Facts<'_>) -> Self {
+    /// That nothing is found of what `--fail-on` names; `found` is what is, in the first pass of a run unless
+    /// it lasts throughout. What could not be read may hide a finding.
+    pub fn not_found(
+        what: &'static str,
+        found: Vec<&'static str>,
+        lasts: bool,
+        facts: &Facts<'_>,
+    ) -> Self {
         let (truth, hint) = match facts.lacking() {
             _ if !found.is_empty() => (Truth::False, Some(Hint::Found(found))),
             None => (Truth::True, None),
@@ -244,7 +249,7 @@ impl Expectation {
             is_plain: true,
             lack: None,
             hint,
-            is_of_first_pass: facts.has_runs(),
+            is_of_first_pass: facts.has_runs() && !lasts,
         }
     }
 

@@ -818,6 +818,30 @@ fn findings_are_of_the_pods_after_a_rollout() {
         assert_eq!(code, Some(3), "{at:?}: {stderr}{stdout}");
         assert!(stdout.contains("missing-request: cpu is a share of the requests"), "{stdout}");
     }
+    // To leave out a finding of the first pass leaves the later ones.
+    let least = ["--min=5", "--fail-on=missing-request,below-min", "-o=json"];
+    for (ignored, found) in [
+        (&[][..], &["below-min", "missing-request"][..]),
+        (&["--ignore=below-min"], &["missing-request"]),
+        (&["--ignore=missing-request"], &["below-min"]),
+        (&["--ignore=missing-request,below-min"], &[]),
+    ] {
+        let (code, stdout, stderr) = run(&lacking, &[&least[..], &["--at=1m"], ignored].concat());
+        assert_eq!(code, Some(if found.is_empty() { 0 } else { 3 }), "{ignored:?}: {stderr}");
+        let answer: Value = serde_json::from_str(&stdout).expect("JSON");
+        let codes = answer["findings"].as_array().into_iter().flatten();
+        let mut codes: Vec<_> = codes.filter_map(|it| it["code"].as_str()).collect();
+        codes.retain(|code| least[1].contains(code));
+        codes.sort_unstable();
+        assert_eq!(codes, found, "{ignored:?}");
+    }
+    // It is not found in the first pass, but in the pods that are rolled out.
+    let (_, stdout, _) = run(&lacking, &["--fail-on=missing-request,at-max", "--at=1m"]);
+    let of_first = |code: &str| {
+        let mut lines = stdout.lines().filter(|line| line.contains(&format!("no finding {code}")));
+        lines.next().expect("an expectation").contains("in the first pass")
+    };
+    assert_eq!([of_first("missing-request"), of_first("at-max")], [false, true], "{stdout}");
     let (workload, _) = text.split_once("---").expect("an HPA");
     let of_proxy = format!(
         "{workload}---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\n\

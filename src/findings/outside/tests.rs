@@ -309,9 +309,25 @@ fn replicas_that_somebody_else_set() {
     let items = with_pods([state(), settled(3), target.clone(), later], 5, "50m");
     assert_eq!(find(Code::OtherWriter, &items), None);
     // A single correction by a pass is explained by the finding about the correction.
-    let target = deployment(1, &by_hand, &none);
-    let items = with_pods([state(), settled(3), target], 1, "50m");
-    assert!(find(Code::OtherWriter, &items).is_some_and(|it| !it.explains));
+    // If a program writes, it will write again, and so comes first.
+    let code = |now: i32, writer: &Value| {
+        let hpa = build::with(settled(3), &json!({"spec": {"maxReplicas": 4}}));
+        let items = [state(), hpa, deployment(now, writer, &none)];
+        let items = with_pods(items, usize::try_from(now).expect("a count"), "50m");
+        super::super::find(&Pass::run(input(&items).expect("an input")))[0].code()
+    };
+    for (writer, comes_first) in [
+        (&by_hand, false),
+        (&writes("kubectl-edit", ""), false),
+        (&json!([]), false),
+        (&writes("helm", ""), true),
+        (&writes("argocd-controller", ""), true),
+        (&writes("my-operator", ""), true),
+    ] {
+        let want = |corrected| if comes_first { Code::OtherWriter } else { corrected };
+        assert_eq!(code(1, writer), want(Code::BelowMin), "{writer}");
+        assert_eq!(code(6, writer), want(Code::AboveMax), "{writer}");
+    }
 }
 
 #[test]

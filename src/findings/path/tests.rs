@@ -63,13 +63,13 @@ fn each_code_appears_where_its_rule_decides_and_not_beside_it() {
         ),
         (
             Code::AboveMax,
-            Severity::Warning,
+            Severity::Info,
             with_spec(&pods("50m"), &json!({"maxReplicas": 3})),
             vec![with_spec(&pods("50m"), &json!({"maxReplicas": 4}))],
         ),
         (
             Code::BelowMin,
-            Severity::Warning,
+            Severity::Info,
             with_spec(&pods("50m"), &json!({"minReplicas": 5})),
             vec![with_spec(&pods("50m"), &json!({"minReplicas": 4}))],
         ),
@@ -146,7 +146,7 @@ fn a_bound_decides_only_because_of_something_else() {
         (most(queue(&build::value("75"), "225", 4), 7), Some(Code::ValueMultiplies)),
         // As an average, 900 needs 12 pods in any case.
         (most(queue(&build::average("75"), "900", 4), 7), None),
-        (most(queue(&build::average("750m"), "300", 4), 5), Some(Code::SuspectUnit)),
+        (most(queue(&build::average("10m"), "40", 4), 5), Some(Code::SuspectUnit)),
     ] {
         let all = found(&items);
         let bounds = all.iter().filter_map(|it| match &it.facts {
@@ -275,4 +275,69 @@ fn a_target_may_be_as_high_as_its_field_allows() {
         panic!("{all:?}")
     };
     assert!(rounding.target.is_none(), "{rounding:?}");
+}
+
+/// Returns an HPA at its target whose last pass found and left so many replicas.
+fn left(items: &[Value], replicas: i32, able: &str) -> Vec<Value> {
+    let is_able = if able == "ReadyForNewScale" { "True" } else { "False" };
+    let status = json!({"currentReplicas": replicas, "desiredReplicas": replicas, "conditions": [
+        {"type": "AbleToScale", "status": is_able, "reason": able}]});
+    with(items, "HorizontalPodAutoscaler", &json!({ "status": status }))
+}
+
+/// If the controller itself left the replicas, no one else has scaled, and a bound has changed.
+#[test]
+fn a_bound_that_has_changed_is_no_trouble() {
+    let least = with_spec(&pods("50m"), &json!({"minReplicas": 6}));
+    let most = with_spec(&pods("50m"), &json!({"maxReplicas": 3}));
+    let told = |items: &[Value]| -> Vec<_> {
+        found(items).iter().map(|it| (it.code(), it.severity)).collect()
+    };
+    for (items, code) in [(least, Code::BelowMin), (most, Code::AboveMax)] {
+        for (items, severity) in [
+            // A new HPA.
+            (items.clone(), Severity::Info),
+            (left(&items, 4, "ReadyForNewScale"), Severity::Info),
+            // The controller could not scale.
+            (left(&items, 4, "FailedUpdateScale"), Severity::Warning),
+            (left(&items, 5, "ReadyForNewScale"), Severity::Warning),
+        ] {
+            assert_eq!(told(&items), [(code, severity)]);
+        }
+    }
+}
+
+/// Where scaling in a direction is disabled, another bound would change nothing.
+#[test]
+fn at_a_bound_a_disabled_direction_comes_first() {
+    let disabled = |way: &str| {
+        let rules = json!({way: {"selectPolicy": "Disabled"}});
+        at_once(&rules)
+    };
+    let most = |cpu: &str, rules: &Value| {
+        with_spec(&with_spec(&pods(cpu), rules), &json!({"maxReplicas": 4}))
+    };
+    let least = |cpu: &str, rules: &Value| {
+        with_spec(&with_spec(&pods(cpu), rules), &json!({"minReplicas": 4}))
+    };
+    for (items, want) in [
+        (most("90m", &disabled("scaleUp")), Code::DirectionDisabled),
+        (most("90m", &disabled("scaleDown")), Code::AtMax),
+        (least("10m", &disabled("scaleDown")), Code::DirectionDisabled),
+        (least("10m", &disabled("scaleUp")), Code::AtMin),
+    ] {
+        let codes: Vec<_> = found(&items).iter().map(Finding::code).collect();
+        assert_eq!(codes, [want]);
+    }
+}
+
+/// 0.5 × 6 is 3, and 0.48 × 6 is 2.88.
+#[test]
+fn what_comes_to_a_whole_number_is_not_rounded() {
+    let surge = |cpu: &str| {
+        let items = state(&[build::resource("cpu", &build::utilization(50))], &[cpu; 6]);
+        let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 6}});
+        found(&with(&items, "Scale", &scale)).iter().any(|it| it.code() == Code::Rounding)
+    };
+    assert_eq!([surge("25m"), surge("24m")], [false, true]);
 }

@@ -414,6 +414,33 @@ fn replicas_without_pods() {
     ]);
 }
 
+/// Before 1.33 a pod without a value fails a ContainerResource metric for all of them.
+#[test]
+fn a_pod_that_is_never_ready_fails_the_metric_of_a_container() {
+    let metric = json!({"type": "ContainerResource", "containerResource": {
+        "name": "cpu", "container": "app", "target": build::utilization(50)}});
+    let start = build::with(unready_since("2026-11-21T05:00:00Z"), &waiting("CrashLoopBackOff", 9));
+    let items = with_pods(&state(&[metric], &["70m"; 4]), &["web-3"], &start);
+    let empty = with_one(&items, "PodMetrics", "web-3", &json!({"containers": []}));
+    let answer = |replicas| Some(Alternative { proposal: replicas, replicas });
+    for (version, items, explains) in [
+        ("v1.30.5", &empty, true),
+        ("v1.30.5", &unmeasured(items.clone(), "web-3"), true),
+        ("v1.36.2", &empty, true),
+        // Its value is there, so that only its readiness is missing.
+        ("v1.30.5", &items, true),
+    ] {
+        let items = with(items, "ControllerState", &json!({"kubernetesVersion": version}));
+        let finding = only(Code::NeverReady, &items).unwrap();
+        // 1.4 × 4 is 5.6.
+        assert_eq!((finding.explains, finding.without), (explains, answer(Some(6))), "{version}");
+    }
+    // An API that does not answer has no value of any pod.
+    let failing = json!({"errors": [{"api": "resource", "message": "down"}]});
+    let finding = only(Code::NeverReady, &with(&items, "ControllerState", &failing)).unwrap();
+    assert_eq!(finding.without.and_then(|it| it.proposal), None);
+}
+
 #[test]
 fn unschedulable_pods() {
     let items = unmeasured(state(&[cpu()], &["80m", "80m", "80m"]), "web-2");

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::testing::{check, only, state, with};
+use super::super::testing::{boxed, check, only, state, with};
 use super::super::{Code, Facts, Severity};
 use super::{
     Differing, DilutedByContainer, MemoryBaseline, MissingRequest, RequestsDifferFromTemplate,
@@ -99,6 +99,24 @@ fn requests_that_are_missing() {
     let earlier = |container: &str, usage| {
         missing(vec![lacking(container, Source::Earlier, &pods[1..], usage)], None)
     };
+    // In the middle of a rollout, one of two pods has the new template, with the request that it had lost.
+    let updating = {
+        let mut items = rollout(&unset, unset.clone(), "6e");
+        items.retain(|item| item["kind"] != "ReplicaSet");
+        let status = json!({"status": {"replicas": 2, "updatedReplicas": 1}});
+        with(&items, "Deployment", &status)
+    };
+    // The status counts no pod that has failed or is being deleted.
+    let beside = |patch: Value| {
+        let is_it = |it: &&Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-1";
+        let patch = build::with(json!({"metadata": {"name": "web-2"}}), &patch);
+        let pod = build::with(updating.iter().find(is_it).unwrap().clone(), &patch);
+        [updating.clone(), vec![pod]].concat()
+    };
+    let unset_in = |pods: &[&str]| {
+        missing(vec![lacking("app", Source::Template, &boxed(pods), Some(50))], None)
+    };
+    let limited = json!([{"name": "app", "resources": {"limits": {"cpu": "100m"}}}]);
     let of_job = Source::Foreign { owner: Some("Job/seed".to_owned()) };
     let code = Code::MissingRequest;
     let all = |source| vec![lacking("proxy", source, &pods, Some(9))];
@@ -164,6 +182,25 @@ fn requests_that_are_missing() {
             code,
             rollout(&unset, unset.clone(), "6e"),
             missing(vec![lacking("app", Source::Template, &pods[1..], Some(50))], None),
+        ),
+        ("of a container of a new template", code, updating.clone(), unset_in(&["web-1"])),
+        (
+            "of a container of a new template, beside a failed pod",
+            code,
+            beside(json!({"status": {"phase": "Failed"}})),
+            unset_in(&["web-1", "web-2"]),
+        ),
+        (
+            "of a container of a new template, beside a deleted pod",
+            code,
+            beside(json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}})),
+            unset_in(&["web-1", "web-2"]),
+        ),
+        (
+            "of a container that has a limit in the template",
+            code,
+            owned(&lost, &limited),
+            missing(vec![lacking("app", Source::Lost, &pods, Some(50))], None),
         ),
         (
             "where the target is an amount",
@@ -355,6 +392,23 @@ fn requests_that_are_not_the_templates() {
     };
     let failed = json!({"status": {"phase": "Failed"}});
     let deleted = json!({"metadata": {"deletionTimestamp": "2026-11-21T06:00:20Z"}});
+    // A rollout has replaced the second pod, and so the revisions cannot be told by the numbers of their pods.
+    let updating = {
+        let mut items = with(
+            &rollout,
+            "Deployment",
+            &json!({
+            "status": {"replicas": 2, "updatedReplicas": 1}}),
+        );
+        items[at.unwrap()]["metadata"]["labels"]["pod-template-hash"] = json!("6e");
+        items[at.unwrap()]["metadata"]["ownerReferences"][0]["name"] = json!("web-6e");
+        items
+    };
+    // The API server takes a limit for the request that is not stated.
+    let limited = |limit: &str| {
+        let containers = json!([{"name": "app", "resources": {"limits": {"cpu": limit}}}]);
+        [owned(&two, &containers), vec![vpa("Auto")]].concat()
+    };
     let code = Code::RequestsDifferFromTemplate;
     let same = json!([build::requesting("app", "100m")]);
     check(vec![
@@ -363,6 +417,21 @@ fn requests_that_are_not_the_templates() {
         ("but those of a VerticalPodAutoscaler of memory", code, of_memory, told(None)),
         ("but those of a VerticalPodAutoscaler of the container", code, of_app, told(Some("web"))),
         ("in some pods of a rollout", code, rollout, None),
+        ("in a pod of two in a rollout", code, updating.clone(), None),
+        (
+            "in a pod of two in a rollout, beside a deleted one",
+            code,
+            replaced(&updating, deleted.clone()),
+            None,
+        ),
+        (
+            "in a pod of two in a rollout, beside a failed one",
+            code,
+            replaced(&updating, failed.clone()),
+            None,
+        ),
+        ("but its limits", code, limited("100m"), None),
+        ("but a VerticalPodAutoscaler's, beside limits", code, limited("500m"), told(Some("web"))),
         ("in pods of the revision", code, updated(2), told(None)),
         ("in pods of an earlier revision", code, updated(0), None),
         ("in pods of which some are of an earlier revision", code, updated(1), None),

@@ -124,7 +124,8 @@ fn a_value_and_a_target_in_different_units() {
     };
     for (items, want) in [
         (external("30m", "25"), Some(("30", Whole, true))),
-        (external("800m", "75"), Some(("80", Whole, true))),
+        (latency("gpu_utilization", "800m", "75"), Some(("80", Whole, true))),
+        (latency("jobs", "20m", "15"), Some(("20", Whole, true))),
         (external("500", "600M"), Some(("500M", Power, true))),
         (memory("500", "300Mi"), Some(("500Mi", Power, true))),
         (cores("50", "60m"), Some(("50m", Power, true))),
@@ -134,6 +135,7 @@ fn a_value_and_a_target_in_different_units() {
         (latency("latency_ms", "500", "450m"), Some(("500m", Power, false))),
         (latency("gpu_utilization", "80", "450m"), Some(("800m", Share, false))),
         (latency("hitRatio", "90", "950m"), Some(("900m", Share, false))),
+        (latency("CPUUtilization", "60", "700m"), Some(("600m", Share, true))),
         (latency("busy_percent", "70", "600m"), Some(("700m", Share, false))),
         (latency("gpu_utilization", "800m", "73500m"), Some(("80", Share, true))),
         // Whole numbers, a share of something small, and one pod above 1.
@@ -152,6 +154,13 @@ fn a_value_and_a_target_in_different_units() {
         (latency("rps", "500", "450m"), None),
         (memory("100Gi", "10Mi"), None),
         (latency("latency_ms", "500", "300m"), None),
+        // Half a job for each replica, a fifth of a second, and a name that ends like a share.
+        (external("500m", "120"), None),
+        (external("500m", "800"), None),
+        (latency("jobs", "800m", "75"), None),
+        (latency("latency_seconds", "200m", "14"), None),
+        (latency("latency_seconds", "10m", "4"), None),
+        (latency("GPUutility", "60", "700m"), None),
         // A heavy load, a long queue, an idle one, a rate, and a target that pods do use.
         (external("30", "900"), None),
         (external("5", "5k"), None),
@@ -214,6 +223,12 @@ fn a_value_that_multiplies() {
             "as a share, which falls with the replicas",
             code,
             named("gpu_util", "225"),
+            Some((Severity::Info, true, multiplies("225", &[9, 27], 3).into())),
+        ),
+        (
+            "as a share after an acronym, which falls with the replicas",
+            code,
+            named("CPUUtilization", "225"),
             Some((Severity::Info, true, multiplies("225", &[9, 27], 3).into())),
         ),
         ("less than the target", code, external(&build::value("75"), "25"), None),

@@ -1,7 +1,7 @@
 //! Words findings about metrics that fail.
 
 use super::owners::APART;
-use super::{About, Advice, Text, Words, names};
+use super::{About, Text, Words, names};
 use crate::apimachinery::names::shell_word;
 use crate::cluster::fetch::discovery::segment;
 use crate::findings::metrics::{
@@ -419,9 +419,7 @@ impl Words for ContainerMetricsMissing {
                 about.resume(),
             ),
             Some(own) if own.iter().any(|it| **it == *container) => (
-                Advice::wait(format!(
-                    "for the rollout to end: the template has the container {container}"
-                )),
+                about.after_rollout(&format!(": the template has the container {container}"), ""),
                 about.rollout_status(),
             ),
             Some(own) => {

@@ -267,6 +267,11 @@ impl Words for OtherWriter {
             Some(By::Apply) => evidence.push(
                 "Taken out of the manifest first, the replicas would be reset to 1.".to_owned(),
             ),
+            Some(By::ServerSide) => evidence.push(
+                "Taken out before the controller scales again, the replicas are reset to 1 if no \
+                 other manager owns them."
+                    .to_owned(),
+            ),
             _ => {}
         }
         let (target, namespace) = (about.target(), about.namespace());
@@ -291,6 +296,10 @@ impl Words for OtherWriter {
             ),
             Some(By::Flux) => {
                 ("Take replicas out of the manifest that Flux applies.".to_owned(), vec![fields])
+            }
+            Some(By::ServerSide) => {
+                let manager = self.writer.as_ref().map_or("", |it| &it.manager);
+                (format!("Take replicas out of the manifest that {manager} applies."), vec![fields])
             }
             Some(By::Program) => (
                 format!("Have {who} leave the replicas to the HPA, or remove the HPA."),
@@ -336,10 +345,11 @@ impl Writer {
         let manager = &self.manager;
         match self.by {
             By::Scale if manager == "kubectl" => "kubectl scale".to_owned(),
+            By::ServerSide if manager == "kubectl" => "kubectl apply --server-side".to_owned(),
             By::ArgoCd => format!("Argo CD ({manager})"),
             By::Helm => format!("Helm ({manager})"),
             By::Flux => format!("Flux ({manager})"),
-            By::Scale | By::Hand | By::Apply | By::Program => manager.clone(),
+            By::Scale | By::Hand | By::Apply | By::ServerSide | By::Program => manager.clone(),
         }
     }
 }

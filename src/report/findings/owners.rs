@@ -211,10 +211,8 @@ impl Words for OldRevisionPods {
         };
         let advice = match is_deployment {
             _ if about.is_paused() => Advice::from("Resume the rollout, which is paused."),
-            true => Advice::wait("for the rollout to end").or("set a smaller maxSurge"),
-            false => {
-                Advice::wait("for the rollout to end").or("keep fewer pods of other revisions")
-            }
+            true => about.after_rollout("", "set a smaller maxSurge"),
+            false => about.after_rollout("", "keep fewer pods of other revisions"),
         };
         Text {
             summary: format!(

@@ -1,13 +1,13 @@
 //! Words findings about the way from the metrics to the replicas.
 
-use serde_json::json;
+use serde_json::{Map, json};
 
 use super::{About, Advice, Text, Words, follow};
 use crate::engine::decision::{Direction, RateLimit};
 use crate::findings::Code;
 use crate::findings::path::{
-    AboveMax, AtMax, AtMin, BelowMin, Bound, Corrected, DirectionDisabled, HeldByWindow, Raised,
-    RateLimited, Rounding, SwitchedOff, WithinTolerance,
+    AboveMax, AtMax, AtMin, BelowMin, Bound, Cause, Corrected, DirectionDisabled, HeldByWindow,
+    Raised, RateLimited, Rounding, SwitchedOff, WithinTolerance,
 };
 use crate::pass::Origin;
 use crate::report::words::{
@@ -294,13 +294,26 @@ impl Words for DirectionDisabled {
     fn text(&self, about: &About<'_>) -> Text {
         let direction = self.direction;
         let field = format!("behavior.{}.selectPolicy", rules(direction));
+        let (bound, flag, change) = match direction {
+            Direction::Up => ("maxReplicas", "--max", "raise"),
+            Direction::Down => ("minReplicas", "--min", "lower"),
+        };
         let behavior = json!({ rules(direction): { "selectPolicy": null } });
-        let mut commands = vec![about.predict(&format!("--set {field}=null"))];
+        let mut patch = Map::from_iter([("behavior".to_owned(), behavior)]);
+        let mut flags = format!("--set {field}=null");
+        let (mut policy, mut all) = ("the default, Max".to_owned(), about.field(&field));
+        if let Some(to) = self.bound {
+            patch.insert(bound.to_owned(), to.into());
+            flags += &format!(" {flag} {to}");
+            policy += &format!(", and {bound} {to}");
+            all = format!("{} and {change} {}", about.field_name(&field), about.field(bound));
+        }
+        let mut commands = vec![about.predict(&flags)];
         let advice = match self.is_paused {
             true => follow(Code::PausedByKeda),
             false => {
-                commands.push(about.patch_spec(&json!({ "behavior": behavior })));
-                format!("Remove {} to allow it.", about.field(&field))
+                commands.push(about.patch_spec(&patch.into()));
+                format!("Remove {all} to allow it.")
             }
         };
         Text {
@@ -310,7 +323,7 @@ impl Words for DirectionDisabled {
                 verb(direction)
             ),
             evidence: Vec::from_iter(
-                about.without().map(|without| format!("With the default, Max: {without}.")),
+                about.without().map(|without| format!("With {policy}: {without}.")),
             ),
             advice: advice.into(),
             commands,
@@ -418,11 +431,30 @@ fn corrected(
     beyond: &str,
     flag: &str,
 ) -> Text {
-    let Corrected { current, bound, has_writer } = corrected;
+    let Corrected { current, bound, cause } = corrected;
+    let mut evidence = Vec::new();
+    evidence.extend(match cause {
+        Cause::Assumed(own) => Some(format!("The HPA itself has {field} {own}.")),
+        Cause::NewHpa => Some("The HPA has no status yet.".to_owned()),
+        Cause::Changed => Some(format!(
+            "The last pass left {}, so {field} was changed after it.",
+            count(current, "replica")
+        )),
+        Cause::Person | Cause::Program | Cause::Unknown => None,
+    });
     let without = about.without();
-    let without = without.map(|without| format!("With {field} {current}: {without}."));
-    let mut patch = serde_json::Map::new();
-    patch.insert(field.to_owned(), current.into());
+    evidence.extend(without.map(|without| format!("With {field} {current}: {without}.")));
+    let patch = Map::from_iter([(field.to_owned(), current.into())]);
+    let commands =
+        vec![about.predict(&format!("{flag} {current}")), about.patch_spec(&patch.into())];
+    let (advice, commands) = match cause {
+        Cause::Program => (follow(Code::OtherWriter), Vec::new()),
+        Cause::Unknown => (
+            format!("Find out what scaled it to {current}, or change {}.", about.field(field)),
+            commands,
+        ),
+        _ => (format!("Change {} if {current} is right.", about.field(field)), commands),
+    };
     Text {
         summary: format!(
             "{} {beyond} {field} ({bound}), so the controller sets {bound} and ignores the metrics",
@@ -431,18 +463,9 @@ fn corrected(
                 _ => format!("{current} replicas are"),
             }
         ),
-        evidence: without.into_iter().collect(),
-        advice: match has_writer {
-            true => format!("Change {} if {current} is right.", about.field(field)),
-            false => {
-                format!("Find out what scaled it to {current}, or change {}.", about.field(field))
-            }
-        }
-        .into(),
-        commands: vec![
-            about.predict(&format!("{flag} {current}")),
-            about.patch_spec(&serde_json::Value::Object(patch)),
-        ],
+        evidence,
+        advice: advice.into(),
+        commands,
         objects: [about.own(), vec![about.target()]].concat(),
     }
 }

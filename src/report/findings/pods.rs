@@ -1,12 +1,12 @@
 //! Words findings about pods.
 
-use super::{About, Advice, Text, Words, names, them};
+use super::{About, Advice, Text, Words, follow, names, them};
 use crate::apimachinery::names::shell_word;
 use crate::engine::decision::{Clause, Fill, MetricResult, Proposal};
 use crate::findings::Severity;
 use crate::findings::pods::{
     FinishedPods, NeverReady, ReplicasWithoutPods, Starting, StartingPods, StuckPod,
-    TerminatingPods, Uncounted, UncountedPods, UnschedulablePods,
+    TerminatingPods, Uncounted, UncountedPods, UnschedulablePods, failing,
 };
 use crate::report::format_of;
 use crate::report::words::{
@@ -89,9 +89,16 @@ impl Words for UncountedPods {
         let all: Vec<&str> = self.pods.iter().map(|it| &*about.pod(it).name).collect();
         let (n, of) = (self.pods.len(), count(self.of, "pod"));
         let verb = if n == 1 { "does" } else { "do" };
-        let first = self.pods.first();
         let is_ordinary = about.finding.severity == Severity::Info;
-        let advice = match first.map(|it| (it.row.clause, about.pod(it))) {
+        // An error comes before what time brings.
+        let fails = |it: &&Uncounted| failing(about.pod(it)).is_some();
+        let first = self.pods.iter().find(fails).or(self.pods.first());
+        let failed = first.and_then(|it| {
+            let pod = about.pod(it);
+            let (container, reason) = failing(pod)?;
+            Some(format!("Find out why {container} does not run in {}: {reason}.", pod.name).into())
+        });
+        let by_clause = || match first.map(|it| (it.row.clause, about.pod(it))) {
             Some((Clause::InitializingNotReady | Clause::InitializingOldSample, _)) => {
                 Advice::wait("until the pods are ready and measured")
             }
@@ -116,6 +123,10 @@ impl Words for UncountedPods {
             _ => {
                 "Find out why the pods are not ready; a readiness probe may fail under load.".into()
             }
+        };
+        let advice = match self.named_by {
+            Some(code) => follow(code).into(),
+            None => failed.unwrap_or_else(by_clause),
         };
         if let Some(code) = self.named_by {
             let them = if n == 1 { "the one" } else { "those" };

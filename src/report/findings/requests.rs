@@ -13,6 +13,7 @@ use crate::numbers::format_of;
 use crate::report::words::{amount, count, distance, percent, quantity, time, value};
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::pod::Container;
+use crate::snapshot::surroundings::Replacement;
 
 /// The annotations that set the cpu and memory requests of an injected container.
 const INJECTORS: [(&str, &str, &str); 4] = [
@@ -182,7 +183,7 @@ impl Words for MissingRequest {
                     .into()
             }
             Some((Source::Earlier, ..)) => {
-                Advice::wait("for the rollout to end").or("delete the pods of the earlier revision")
+                about.after_rollout("", "delete the pods of the earlier revision")
             }
             Some((Source::Lost, ..)) => {
                 "Find out why the pods lack the request of the template: they are older, or something \
@@ -261,9 +262,35 @@ impl About<'_> {
         is_known.then(|| format!("kubectl rollout resume {target} {namespace}"))
     }
 
-    /// Returns a command that shows how far a rollout is, if kubectl knows rollouts of the kind.
+    /// Returns how the target replaces pods of an earlier revision.
+    fn replacement(&self) -> Replacement {
+        let target = &self.hpa().spec.scale_target_ref;
+        let known = self.pass.input.surroundings.workload(target);
+        Replacement::of(target, known.into_iter())
+    }
+
+    /// Returns the advice to wait for the end of a rollout, with its reason, or to do something else. If the
+    /// rollout leaves pods alone, someone has to replace them.
+    pub(super) fn after_rollout(&self, because: &str, or: &str) -> Advice {
+        let wait = || Advice::wait(format!("for the rollout to end{because}"));
+        let delete = |why: &str| format!("Delete the pods of the earlier revision: {why}.").into();
+        match self.replacement() {
+            Replacement::OnDelete => delete("the update strategy is OnDelete"),
+            Replacement::ByKind => delete("the target does not replace them"),
+            Replacement::AllBut(first) => {
+                wait().or(format!("lower partition ({first}) in the update strategy"))
+            }
+            Replacement::Rolling | Replacement::Recreate | Replacement::Paused => wait().or(or),
+        }
+    }
+
+    /// Returns a command that shows how far a rollout is, if kubectl knows rollouts of the kind, or which pods
+    /// are left if they are replaced by hand.
     pub(super) fn rollout_status(&self) -> Option<String> {
         let target = &self.hpa().spec.scale_target_ref;
+        if self.replacement() == Replacement::OnDelete {
+            return self.list_pods("-L controller-revision-hash");
+        }
         let is_known = matches!(&*target.kind, "Deployment" | "StatefulSet");
         let (target, namespace) = (self.target(), self.namespace());
         is_known.then(|| format!("kubectl rollout status {target} {namespace} --timeout=5s"))

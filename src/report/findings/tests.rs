@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::{Advice, FindingView, Text, views};
 use crate::build;
 use crate::findings::testing::{pass, state, with};
-use crate::findings::{Code, find};
+use crate::findings::{Code, Severity, find};
+use crate::report::Explanation;
 
 /// Returns the text about a code in a state.
 fn said(code: Code, items: &[Value]) -> Text {
@@ -249,13 +250,13 @@ fn an_hpa_that_keda_makes() {
         (
             Code::AboveMax,
             made(&busy, json!({"maxReplicas": 2})),
-            "Find out what scaled it to 3, or change maxReplicaCount of ScaledObject/queue.",
+            "Change maxReplicaCount of ScaledObject/queue if 3 is right.",
             Some(patch("patch", json!({"maxReplicaCount": 3}))),
         ),
         (
             Code::BelowMin,
             made(&busy, json!({"minReplicas": 5})),
-            "Find out what scaled it to 3, or change minReplicaCount of ScaledObject/queue.",
+            "Change minReplicaCount of ScaledObject/queue if 3 is right.",
             Some(patch("patch", json!({"minReplicaCount": 3}))),
         ),
         (
@@ -392,4 +393,299 @@ fn advice_about_a_past_pass() {
     ] {
         assert_eq!((advice.text(), advice.of_past().text()), (text.to_owned(), past.to_owned()));
     }
+}
+
+/// Returns a state in which the last pass left 6 replicas, and something has set another number.
+fn set_by(writer: &Value, replicas: i32) -> Vec<Value> {
+    let items = state(&[cpu()], &vec!["50m"; usize::try_from(replicas).unwrap()]);
+    let status = json!({"currentReplicas": 6, "desiredReplicas": 6, "conditions": [
+        {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}]});
+    let mut items = with(
+        &items,
+        "HorizontalPodAutoscaler",
+        &json!({
+        "status": status, "spec": {"minReplicas": 2}}),
+    );
+    let replicas_of =
+        json!({"time": "2026-11-21T05:59:55Z", "fieldsV1": {"f:spec": {"f:replicas": {}}}});
+    items.push(json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default",
+            "managedFields": [build::with(replicas_of, writer)]},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}},
+        "status": {"replicas": replicas},
+    }));
+    items
+}
+
+/// What applies a manifest on the server will apply it again; what edits the object will not.
+#[test]
+fn replicas_of_a_manifest_that_the_server_applies() {
+    let advice = |manager: &str, operation: &str| {
+        let writer = json!({"manager": manager, "operation": operation});
+        said(Code::OtherWriter, &set_by(&writer, 3)).advice.text()
+    };
+    let hand = "Change minReplicas or maxReplicas instead.";
+    for (manager, operation, want) in [
+        ("kubectl", "Apply", "Take replicas out of the manifest that kubectl applies."),
+        ("kubectl", "Update", hand),
+        ("kubectl-edit", "Update", hand),
+        ("ci", "Apply", "Take replicas out of the manifest that ci applies."),
+        ("ci", "Update", "Have ci leave the replicas to the HPA, or remove the HPA."),
+        (
+            "argocd-controller",
+            "Apply",
+            "Take replicas out of the manifest, or have Argo CD ignore /spec/replicas.",
+        ),
+    ] {
+        assert_eq!(advice(manager, operation), want, "{manager} {operation}");
+    }
+}
+
+/// A correction refers to what scaled the target, unless a person did, or that is not shown.
+#[test]
+fn replicas_beyond_a_bound_that_a_program_sets() {
+    let advice = |manager: &str, ignored: &[Code]| {
+        let writer = json!({"manager": manager, "operation": "Update"});
+        let pass = pass(&set_by(&writer, 1));
+        let all = Explanation::new(&pass).ignoring(ignored).findings;
+        let below = all.into_iter().find(|it| it.code == Code::BelowMin).unwrap();
+        (below.text.advice.text(), below.text.commands.len())
+    };
+    let ignored = [Code::OtherWriter];
+    let own = "Change minReplicas if 1 is right.".to_owned();
+    let other = "Follow the advice of other-writer.".to_owned();
+    let unknown = "Find out what scaled it to 1, or change minReplicas.".to_owned();
+    assert_eq!(advice("helm", &[]), (other, 0));
+    assert_eq!(advice("kubectl-edit", &[]), (own, 2));
+    assert_eq!(advice("helm", &ignored), (unknown, 2));
+}
+
+/// What is not shown is no reason to take a bound lightly.
+#[test]
+fn a_bound_beside_a_finding_that_is_ignored() {
+    let queue = [
+        state(&[build::external("queue", &build::value("75"))], &["50m"; 4]),
+        vec![build::queue(&["225"])],
+    ];
+    let items =
+        with(&queue.concat(), "HorizontalPodAutoscaler", &json!({"spec": {"maxReplicas": 7}}));
+    let told = |ignored: &[Code]| {
+        let pass = pass(&items);
+        let all = Explanation::new(&pass).ignoring(ignored).findings;
+        let bound = all.into_iter().find(|it| it.code == Code::AtMax).unwrap();
+        (bound.severity, bound.text.advice.text())
+    };
+    let raise = "Raise maxReplicas, if nodes and dependencies can carry it.".to_owned();
+    let follow = "Follow the advice of value-multiplies.".to_owned();
+    assert_eq!(told(&[]), (Severity::Info, follow.clone()));
+    assert_eq!(told(&[Code::WithinTolerance]), (Severity::Info, follow));
+    assert_eq!(told(&[Code::ValueMultiplies]), (Severity::Warning, raise));
+}
+
+/// A bound that has changed is what to change, and not what something scaled the target to.
+#[test]
+fn a_bound_that_has_changed() {
+    let least = json!({"spec": {"minReplicas": 6}});
+    let items = with(&state(&[cpu()], &["50m"; 4]), "HorizontalPodAutoscaler", &least);
+    let status = json!({"currentReplicas": 4, "desiredReplicas": 4, "conditions": [
+        {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}]});
+    let left = |replicas: i32| {
+        let status = build::with(status.clone(), &json!({"currentReplicas": replicas}));
+        let status = build::with(status, &json!({"desiredReplicas": replicas}));
+        with(&items, "HorizontalPodAutoscaler", &json!({ "status": status }))
+    };
+    let change = "Change minReplicas if 4 is right.";
+    for (items, advice, evidence) in [
+        (items.clone(), change, Some("The HPA has no status yet.")),
+        (
+            left(4),
+            change,
+            Some("The last pass left 4 replicas, so minReplicas was changed after it."),
+        ),
+        (left(5), "Find out what scaled it to 4, or change minReplicas.", None),
+    ] {
+        let text = said(Code::BelowMin, &items);
+        assert_eq!(text.advice.text(), advice);
+        let with = "With minReplicas 4: 4 replicas.";
+        let want: Vec<&str> = evidence.into_iter().chain([with]).collect();
+        assert_eq!(text.evidence, want);
+    }
+}
+
+/// At a bound, both have to change.
+#[test]
+fn a_disabled_direction_at_a_bound() {
+    let at = |cpu: &str, way: &str, spec: Value| {
+        let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
+        let disabled = json!({way: {"selectPolicy": "Disabled"}});
+        let behavior = json!({"behavior": build::with(behavior, &disabled)});
+        let items = with(
+            &state(&[self::cpu()], &[cpu; 4]),
+            "HorizontalPodAutoscaler",
+            &json!({ "spec": behavior }),
+        );
+        with(&items, "HorizontalPodAutoscaler", &json!({ "spec": spec }))
+    };
+    for (items, advice, flags, patch, without) in [
+        (
+            at("90m", "scaleUp", json!({"maxReplicas": 4})),
+            "Remove behavior.scaleUp.selectPolicy and raise maxReplicas to allow it.",
+            "--set behavior.scaleUp.selectPolicy=null --max 8",
+            json!({"behavior": {"scaleUp": {"selectPolicy": null}}, "maxReplicas": 8}),
+            "With the default, Max, and maxReplicas 8: 8 replicas.",
+        ),
+        (
+            at("10m", "scaleDown", json!({"minReplicas": 4})),
+            "Remove behavior.scaleDown.selectPolicy and lower minReplicas to allow it.",
+            "--set behavior.scaleDown.selectPolicy=null --min 1",
+            json!({"behavior": {"scaleDown": {"selectPolicy": null}}, "minReplicas": 1}),
+            "With the default, Max, and minReplicas 1: 1 replica.",
+        ),
+        (
+            at("90m", "scaleUp", json!({"maxReplicas": 5})),
+            "Remove behavior.scaleUp.selectPolicy to allow it.",
+            "--set behavior.scaleUp.selectPolicy=null",
+            json!({"behavior": {"scaleUp": {"selectPolicy": null}}}),
+            "With the default, Max: a proposal of 8, and 5 replicas after stabilization and limits.",
+        ),
+    ] {
+        let text = said(Code::DirectionDisabled, &items);
+        assert_eq!(text.advice.text(), advice);
+        assert_eq!(text.evidence, [without]);
+        assert_eq!(
+            text.commands,
+            [
+                format!("kubectl hpa predict web -n default {flags}"),
+                format!(
+                    "kubectl patch hpa web -n default --type=merge -p '{}'",
+                    json!({"spec": patch})
+                ),
+            ]
+        );
+    }
+}
+
+/// A container that waits in an error does not run by itself, however young its pod is.
+#[test]
+fn pods_that_wait_in_an_error() {
+    let start = json!("2026-11-21T05:56:00Z");
+    let advice = |phase: &str, reason: &str, measured: bool| {
+        let mut items = state(&[cpu()], &["80m"; 4]);
+        let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-3";
+        let pod = items.iter_mut().find(is_it).unwrap();
+        *pod = build::with(
+            pod.clone(),
+            &json!({
+            "metadata": {"creationTimestamp": start},
+            "status": {"phase": phase, "startTime": start,
+                "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": start}],
+                "containerStatuses": [{"name": "app", "restartCount": 5,
+                    "state": {"waiting": {"reason": reason}}}]}}),
+        );
+        let is_lost = |it: &Value| {
+            it["kind"] == "PodMetrics" && it["metadata"]["name"] == "web-3" && !measured
+        };
+        items.retain(|it| !is_lost(it));
+        let text = said(Code::UncountedPods, &items);
+        assert_eq!(text.commands, ["kubectl describe pod web-3 -n default"]);
+        text.advice.text()
+    };
+    let run = |reason: &str| format!("Find out why app does not run in web-3: {reason}.");
+    for (phase, reason, measured, want) in [
+        ("Pending", "ImagePullBackOff", false, run("ImagePullBackOff")),
+        ("Pending", "CreateContainerConfigError", false, run("CreateContainerConfigError")),
+        ("Running", "CrashLoopBackOff", false, run("CrashLoopBackOff")),
+        ("Running", "CrashLoopBackOff", true, run("CrashLoopBackOff")),
+        ("Pending", "ContainerCreating", false, "Wait until the pods run.".to_owned()),
+        ("Running", "PodInitializing", false, "Wait until the pods have metrics.".to_owned()),
+    ] {
+        assert_eq!(advice(phase, reason, measured), want, "{phase} {reason} {measured}");
+    }
+}
+
+/// Beside a finding that names the trouble of the same pods, there is nothing else to do.
+#[test]
+fn pods_that_another_finding_is_about() {
+    let start = json!("2026-11-21T05:00:00Z");
+    let mut items = state(&[cpu()], &["80m"; 4]);
+    let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-3";
+    let pod = items.iter_mut().find(is_it).unwrap();
+    *pod = build::with(
+        pod.clone(),
+        &json!({"status": {"startTime": start,
+        "conditions": [{"type": "Ready", "status": "False", "lastTransitionTime": start}],
+        "containerStatuses": [{"name": "app", "restartCount": 14,
+            "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]}}),
+    );
+    let advice = |ignored: &[Code]| {
+        let pass = pass(&items);
+        let all = Explanation::new(&pass).ignoring(ignored).findings;
+        let own = all.into_iter().find(|it| it.code == Code::UncountedPods).unwrap();
+        own.text.advice.text()
+    };
+    assert_eq!(advice(&[]), "Follow the advice of never-ready.");
+    let own = "Find out why app does not run in web-3: CrashLoopBackOff.";
+    assert_eq!(advice(&[Code::NeverReady]), own);
+}
+
+/// Pods of an earlier revision without a request. No rollout replaces those of `OnDelete`.
+#[test]
+fn pods_that_no_rollout_replaces() {
+    let text = |kind: &str, strategy: Value, paused: bool, others: usize| {
+        let pods = vec!["50m"; 2 + others];
+        let items = state(&[cpu()], &pods);
+        let owner =
+            json!([{"apiVersion": "apps/v1", "kind": kind, "name": "web", "controller": true}]);
+        let labels = json!({"app": "web", "controller-revision-hash": "web-1"});
+        let patch = json!({"metadata": {"labels": labels, "ownerReferences": owner},
+            "spec": {"containers": [{"name": "app"}]}});
+        let items = with(&items, "Pod", &patch);
+        let mut items = with(
+            &items,
+            "HorizontalPodAutoscaler",
+            &json!({"spec": {"scaleTargetRef": {"kind": kind}}}),
+        );
+        let ready = json!({"metadata": {"labels": {"controller-revision-hash": "web-2"}},
+            "spec": {"containers": [build::requesting("app", "100m")]}});
+        let last = items.iter_mut().filter(|it| it["kind"] == "Pod").skip(2);
+        last.for_each(|pod| *pod = build::with(pod.clone(), &ready));
+        items.push(json!({
+            "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"replicas": pods.len(), "selector": {"matchLabels": {"app": "web"}},
+                "updateStrategy": strategy, "paused": paused,
+                "template": {"spec": {"containers": [build::requesting("app", "100m")]}}},
+            "status": {"replicas": pods.len(), "updatedReplicas": others, "updateRevision": "web-2"},
+        }));
+        said(Code::MissingRequest, &items)
+    };
+    let status = "kubectl rollout status statefulset/web -n default --timeout=5s";
+    let list = "kubectl get pods -n default -l app=web -L controller-revision-hash";
+    let wait = "Wait for the rollout to end, or delete the pods of the earlier revision.";
+    let rolling = |partition: i32| json!({"rollingUpdate": {"partition": partition}});
+    for (strategy, advice, command) in [
+        (json!({}), wait, status),
+        (rolling(0), wait, status),
+        (
+            json!({"type": "OnDelete"}),
+            "Delete the pods of the earlier revision: the update strategy is OnDelete.",
+            list,
+        ),
+        (
+            rolling(1),
+            "Wait for the rollout to end, or lower partition (1) in the update strategy.",
+            status,
+        ),
+    ] {
+        let text = text("StatefulSet", strategy, false, 1);
+        assert_eq!((&*text.advice.text(), &text.commands[..]), (advice, &[command.to_owned()][..]));
+        assert!(text.evidence.iter().any(|it| it.starts_with("Without these pods: ")));
+    }
+    // Without any pod, there is no decision.
+    let text = text("StatefulSet", json!({}), false, 0);
+    assert!(
+        !text.evidence.iter().any(|it| it.starts_with("Without these pods")),
+        "{:?}",
+        text.evidence
+    );
 }

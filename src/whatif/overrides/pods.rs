@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::samples::{is_running, selector};
 use super::{Override, Reported, look};
 use crate::apimachinery::selector::Selector;
-use crate::engine::decision::{Decision, Group};
+use crate::engine::decision::{Decision, Group, MetricStep};
 use crate::error::Error;
 use crate::order;
 use crate::snapshot::metric::PodMetrics;
@@ -276,8 +276,18 @@ pub(crate) fn make_ready(
     let lacks = decision.metrics().filter(|step| !step.is_total()).flat_map(|step| &step.pods);
     let lacks = lacks.filter(|row| row.value.is_none());
     let lacks = lacks.filter_map(|row| snapshot.pods.get(row.pod as usize));
+    // A metric of a resource that fails for want of a pod's value has no rows.
+    let failed = decision.metrics().filter(|step| step.is_resource() && step.pods.is_empty());
+    let failed: Vec<&MetricStep> = failed.collect();
+    let is_measured = |pod: &Pod| {
+        let own = snapshot.pod_metrics.iter().find(|own| own.name == pod.name);
+        failed.iter().all(|step| {
+            own.is_some_and(|it| it.usage(&step.name, step.container.as_deref()).is_some())
+        })
+    };
+    let unmeasured = snapshot.pods.iter().filter(|pod| !failed.is_empty() && !is_measured(pod));
     let lacks: HashSet<Box<str>> =
-        lacks.filter(|pod| wanted(pod)).map(|pod| pod.name.clone()).collect();
+        lacks.chain(unmeasured).filter(|pod| wanted(pod)).map(|pod| pod.name.clone()).collect();
     let counted = counted(snapshot, decision);
     for pod in snapshot.pods.iter_mut().filter(|pod| wanted(pod)) {
         be_ready(pod);

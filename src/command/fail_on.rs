@@ -6,6 +6,8 @@ use crate::order;
 use crate::pass::Pass;
 use crate::report::Explanation;
 use crate::report::expected::Judged;
+use crate::report::findings::FindingView;
+use crate::snapshot::Snapshot;
 use crate::snapshot::input::Input;
 use crate::whatif::expect::{Expectation, Facts};
 
@@ -38,10 +40,19 @@ impl FindingsWatch {
     ) -> Explanation<'p> {
         let mut explanation = Explanation::new(pass).ignoring(&self.ignored);
         if let Some(input) = rolled_out {
-            let later = Pass::run(input.clone());
+            let mut input = input.clone();
+            let Snapshot { hpa, scale, .. } = &mut input.snapshot;
+            // A pass over replicas beyond a bound looks at no metric; those after it do.
+            if let Some(scale) = scale.as_mut().ok().filter(|scale| scale.spec_replicas > 0) {
+                let least = hpa.spec.min_replicas.unwrap_or(1);
+                scale.spec_replicas = scale.spec_replicas.max(least).min(hpa.spec.max_replicas);
+            }
+            let later = Pass::run(input);
             let later = Explanation::new(&later).ignoring(&self.ignored).findings;
-            explanation.findings.retain(|it| !it.code.lasts());
-            explanation.findings.extend(later.into_iter().filter(|it| it.code.lasts()));
+            // Who sets the replicas does not depend on pods.
+            let is_of_pods = |it: &FindingView| it.code.lasts() && it.code != Code::OtherWriter;
+            explanation.findings.retain(|it| !is_of_pods(it));
+            explanation.findings.extend(later.into_iter().filter(is_of_pods));
             order::sort_by_key(&mut explanation.findings, |it| it.severity);
         }
         explanation
@@ -55,10 +66,7 @@ impl FindingsWatch {
     ) -> impl Iterator<Item = Expectation> + 'a {
         self.fail_on.iter().map(|watched| {
             let found = explanation.of(*watched);
-            let lasts = match watched {
-                Watched::Code(code) => code.lasts(),
-                Watched::Severity(_) => !found.is_empty() && found.iter().all(|it| it.lasts()),
-            };
+            let lasts = !found.is_empty() && found.iter().all(|it| it.lasts());
             let found = found.into_iter().map(Code::as_str).collect();
             Expectation::not_found(watched.as_str(), found, lasts, facts)
         })

@@ -656,10 +656,12 @@ fn cause(case: &Case<'_>, found: &[Finding], current: i32, beyond: Direction) ->
     // A pass sets what is beyond a bound to the bound, if it can.
     let mut conditions = status.conditions.iter();
     let is_able = conditions.all(|it| it.type_ != "AbleToScale" || it.status != "False");
-    match *status == HpaStatus::default() {
-        true => Cause::NewHpa,
+    let is_new = *status == HpaStatus::default();
+    match is_new {
+        // Of a past pass, no status is known.
+        true if case.pass.input.evidence.past.is_none() => Cause::NewHpa,
         false if status.desired_replicas == current && is_able => Cause::Changed,
-        false => Cause::Unknown,
+        _ => Cause::Unknown,
     }
 }
 

@@ -818,30 +818,33 @@ fn findings_are_of_the_pods_after_a_rollout() {
         assert_eq!(code, Some(3), "{at:?}: {stderr}{stdout}");
         assert!(stdout.contains("missing-request: cpu is a share of the requests"), "{stdout}");
     }
-    // To leave out a finding of the first pass leaves the later ones.
-    let least = ["--min=5", "--fail-on=missing-request,below-min", "-o=json"];
+    // To ignore a finding of the first pass leaves the later ones.
+    let high = ["--max=4", "--target=cpu=20%", "--fail-on=missing-request,at-max", "--at=1m"];
     for (ignored, found) in [
-        (&[][..], &["below-min", "missing-request"][..]),
-        (&["--ignore=below-min"], &["missing-request"]),
-        (&["--ignore=missing-request"], &["below-min"]),
-        (&["--ignore=missing-request,below-min"], &[]),
+        (&[][..], &["at-max", "missing-request"][..]),
+        (&["--ignore=at-max"], &["missing-request"]),
+        (&["--ignore=missing-request"], &["at-max"]),
+        (&["--ignore=missing-request,at-max"], &[]),
     ] {
-        let (code, stdout, stderr) = run(&lacking, &[&least[..], &["--at=1m"], ignored].concat());
+        let (code, stdout, stderr) = run(&lacking, &[&high[..], &["-o=json"], ignored].concat());
         assert_eq!(code, Some(if found.is_empty() { 0 } else { 3 }), "{ignored:?}: {stderr}");
         let answer: Value = serde_json::from_str(&stdout).expect("JSON");
         let codes = answer["findings"].as_array().into_iter().flatten();
         let mut codes: Vec<_> = codes.filter_map(|it| it["code"].as_str()).collect();
-        codes.retain(|code| least[1].contains(code));
+        codes.retain(|code| high[2].contains(code));
         codes.sort_unstable();
         assert_eq!(codes, found, "{ignored:?}");
     }
-    // It is not found in the first pass, but in the pods that are rolled out.
-    let (_, stdout, _) = run(&lacking, &["--fail-on=missing-request,at-max", "--at=1m"]);
+    // What a container lacks is not found in the first pass, but in the pods that are rolled out.
+    let (_, stdout, _) = run(&lacking, &high);
     let of_first = |code: &str| {
         let mut lines = stdout.lines().filter(|line| line.contains(&format!("no finding {code}")));
         lines.next().expect("an expectation").contains("in the first pass")
     };
     assert_eq!([of_first("missing-request"), of_first("at-max")], [false, true], "{stdout}");
+    // The first pass corrects the replicas and looks at no metric.
+    let (code, ..) = run(&lacking, &["--max=2", "--fail-on=missing-request", "--at=1m"]);
+    assert_eq!(code, Some(3));
     let (workload, _) = text.split_once("---").expect("an HPA");
     let of_proxy = format!(
         "{workload}---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\n\

@@ -174,16 +174,19 @@ pub fn entry(code: Code) -> Entry {
         Code::AboveMax => (
             "There are more replicas than `maxReplicas`. The controller corrects this without \
              considering metrics, stabilization or rate limits.",
-            "Find out what scaled the target, or raise `maxReplicas`.",
+            "Find out what scaled the target, or raise `maxReplicas`. If the bound has just been lowered, \
+             there is nothing to do.",
         ),
         Code::BelowMin => (
             "There are fewer replicas than `minReplicas`. The controller corrects this without \
              considering metrics, stabilization or rate limits.",
-            "Find out what scaled the target, or lower `minReplicas`.",
+            "Find out what scaled the target, or lower `minReplicas`. If the bound has just been raised, \
+             there is nothing to do.",
         ),
         Code::DirectionDisabled => (
             "The metrics propose to scale in a direction whose `selectPolicy` is `Disabled`.",
-            "Remove `selectPolicy` if the HPA is meant to scale in this direction.",
+            "Remove `selectPolicy` if the HPA is meant to scale in this direction; at a bound, change that as \
+             well.",
         ),
         Code::SwitchedOff => (
             "The target has 0 replicas, and the controller ignores it until something else scales it \

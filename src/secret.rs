@@ -3,9 +3,12 @@
 
 use std::convert::Infallible;
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use serde::Deserialize;
+
+use crate::order;
 
 /// Text that does not print.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
@@ -29,6 +32,9 @@ impl Secret {
     }
 }
 
+/// The length of a part of a secret that must not be shown either: enough for what a random text does not share.
+const PIECE: usize = 16;
+
 /// All secrets that are sent to a server.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Secrets(Vec<Secret>);
@@ -39,10 +45,36 @@ impl Secrets {
         self.0.push(secret);
     }
 
-    /// Returns a text without them, for a text that may repeat what was sent.
+    /// Adds others.
+    pub(crate) fn extend(&mut self, others: &Self) {
+        self.0.extend_from_slice(&others.0);
+    }
+
+    /// Returns a text without them, for a text that may repeat what was sent: also without their pieces, which
+    /// are what remains of a long one that was shortened, or whose other characters were escaped.
     pub(crate) fn struck_from(&self, text: String) -> String {
-        let secrets = self.0.iter().filter(|secret| !secret.is_empty());
-        secrets.fold(text, |text, secret| text.replace(&secret.0, "***"))
+        let mut hidden: Vec<Range<usize>> = Vec::new();
+        for Secret(secret) in self.0.iter().filter(|secret| !secret.is_empty()) {
+            hidden.extend(text.match_indices(&**secret).map(|(at, own)| at..at + own.len()));
+            if secret.len() > PIECE {
+                let pieces = (0..text.len()).filter_map(|at| Some((at, text.get(at..at + PIECE)?)));
+                let of_secret = pieces.filter(|(_, piece)| secret.contains(piece));
+                hidden.extend(of_secret.map(|(at, piece)| at..at + piece.len()));
+            }
+        }
+        if hidden.is_empty() {
+            return text;
+        }
+        order::sort_by_key(&mut hidden, |range| range.start);
+        let (mut struck, mut end) = (String::new(), 0);
+        for range in hidden {
+            if range.start > end || struck.is_empty() {
+                struck += &text[end..range.start];
+                struck += "***";
+            }
+            end = end.max(range.end);
+        }
+        struck + &text[end..]
     }
 }
 
@@ -74,5 +106,28 @@ mod tests {
         secrets.push(Secret::default());
         secrets.push(secret);
         assert_eq!(secrets.struck_from("Bearer s3cr3t, s3cr3t.".to_owned()), "Bearer ***, ***.");
+    }
+
+    #[test]
+    fn pieces_of_a_long_secret_do_not_show_either() {
+        let token = "0123456789abcdefghijklmnopqrstuvwxyz+/==";
+        let mut secrets = Secrets::default();
+        secrets.push(Secret::new(token));
+        for (text, struck) in [
+            (token.to_owned(), "***"),
+            (format!("é{token}é"), "é***é"),
+            (format!("{token}{token}!"), "***!"),
+            (format!("{}\\u003d", &token[..39]), "***\\u003d"),
+            (format!("\"{} ... {}\"", &token[..20], &token[20..]), "\"*** ... ***\""),
+            (token[3..19].to_owned(), "***"),
+            (token[3..18].to_owned(), &token[3..18]),
+            ("é".repeat(40), &*"é".repeat(40)),
+        ] {
+            assert_eq!(secrets.struck_from(text.clone()), struck, "{text}");
+        }
+        let mut more = Secrets::default();
+        more.push(Secret::new("first"));
+        more.extend(&secrets);
+        assert_eq!(more.struck_from(format!("first, {token}")), "***, ***");
     }
 }

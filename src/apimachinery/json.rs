@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 mod objects;
 pub(crate) mod place;
 
-pub(crate) use objects::Objects;
+pub(crate) use objects::{Elements, Objects};
 use place::{FieldPath, bytes_until};
 
 /// Why JSON could not be read as a type.
@@ -90,7 +90,8 @@ pub(crate) fn shortened(message: &str) -> Cow<'_, str> {
 /// Reads one JSON text; an error names the field.
 pub(crate) fn decode<T: DeserializeOwned>(json: &str) -> Result<T, DecodeError> {
     let mut deserializer = serde_json::Deserializer::from_str(json);
-    let value = T::deserialize(Objects(&mut deserializer)).map_err(|error| {
+    let elements = Elements::of_answer();
+    let value = T::deserialize(Objects::new(&mut deserializer, &elements)).map_err(|error| {
         let read = bytes_until(json, error.line(), error.column());
         // An error about a value that was read as text, such as a quantity, comes after the end of the object
         // if the value is its last one.
@@ -111,7 +112,9 @@ pub(crate) fn decode<T: DeserializeOwned>(json: &str) -> Result<T, DecodeError> 
 pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
     let text = String::from_utf8_lossy(json);
     let mut deserializer = serde_json::Deserializer::from_str(&text);
-    let value = T::deserialize(Objects(&mut deserializer)).map_err(|e| e.to_string())?;
+    let elements = Elements::of_answer();
+    let value = T::deserialize(Objects::new(&mut deserializer, &elements));
+    let value = value.map_err(|e| e.to_string())?;
     deserializer.end().map_err(|e| e.to_string())?;
     Ok(value)
 }

@@ -323,7 +323,7 @@ pub(crate) fn surroundings(
 /// The text is not the target.
 pub fn scale_of(hpa: &Hpa, target: &str) -> Result<Result<Scale, ScaleError>, Error> {
     let mut objects = Objects::default();
-    file::read_text(target, "the answer", &mut objects)?;
+    file::read_answer(target, "the answer", &mut objects)?;
     let kind = &hpa.spec.scale_target_ref.kind;
     let workload = objects.workloads.first().filter(|it| scales(it, hpa));
     let not_it = || Error::failed(format!("the answer is not the {kind}"));

@@ -188,14 +188,32 @@ fn read_bytes(bytes: Vec<u8>, origin: &str, objects: &mut Objects) -> Result<(),
 /// line that begins with three dashes, but YAML documents may be written like JSON.
 pub fn read_text(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
     if text.trim_start().starts_with('{') && !text.contains("\n---") {
-        read_json(text, origin, 1, objects).map_err(|fault| {
-            let path = path_of(&fault, text);
-            let place = Some(line_and_column(text, fault.read));
-            unreadable(origin, place, &path, &fault.message)
-        })
+        read_only_json(text, origin, &json::Elements::unlimited(), objects)
     } else {
         yaml::read(text, origin, objects)
     }
+}
+
+/// Reads JSON objects from the answer of a server.
+///
+/// # Errors
+///
+/// It is not JSON, or has too many elements.
+pub(crate) fn read_answer(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
+    read_only_json(text, origin, &json::Elements::of_answer(), objects)
+}
+
+fn read_only_json(
+    text: &str,
+    origin: &str,
+    elements: &json::Elements,
+    objects: &mut Objects,
+) -> Result<(), Error> {
+    read_json(text, origin, 1, elements, objects).map_err(|fault| {
+        let path = path_of(&fault, text);
+        let place = Some(line_and_column(text, fault.read));
+        unreadable(origin, place, &path, &fault.message)
+    })
 }
 
 fn unreadable(
@@ -215,15 +233,21 @@ fn path_of(fault: &Fault, json: &str) -> FieldPath {
 }
 
 /// Reads consecutive JSON documents; the text begins at this line of its origin.
-fn read_json(text: &str, origin: &str, line: usize, objects: &mut Objects) -> Result<(), Fault> {
+fn read_json(
+    text: &str,
+    origin: &str,
+    line: usize,
+    elements: &json::Elements,
+    objects: &mut Objects,
+) -> Result<(), Fault> {
     let fault = RefCell::new(None);
     let lines = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
     let mut counted = text.len() - text.trim_start().len();
     let mut source =
-        SourceText { origin, line: line + lines(&text[..counted]), text, fault: &fault };
+        SourceText { origin, line: line + lines(&text[..counted]), text, fault: &fault, elements };
     let mut reader = serde_json::Deserializer::from_str(text);
     let object = ObjectReader { objects: &mut *objects, source, inherited: None, depth: 0 };
-    if let Err(e) = object.deserialize(json::Objects(&mut reader)) {
+    if let Err(e) = object.deserialize(json::Objects::new(&mut reader, elements)) {
         return Err(fault.take().unwrap_or_else(|| Fault::from_json(&e, text)));
     }
     if reader.end().is_ok() {
@@ -236,7 +260,7 @@ fn read_json(text: &str, origin: &str, line: usize, objects: &mut Objects) -> Re
         source.line += lines(&text[counted..before]);
         counted = before;
         let object = ObjectReader { objects: &mut *objects, source, inherited: None, depth: 0 };
-        if let Err(e) = object.deserialize(json::Objects(document)) {
+        if let Err(e) = object.deserialize(json::Objects::new(document, elements)) {
             let own = Fault::from_json(&e, document.get());
             let own = Fault { read: own.read + before, ..own };
             return Err(fault.take().unwrap_or(own));

@@ -2,7 +2,10 @@
 //! ends when it is interrupted.
 
 use std::collections::BTreeSet;
+use std::net::{TcpListener, TcpStream};
 use std::process::Stdio;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -610,6 +613,56 @@ fn a_signal_before_the_write_or_during_it() {
         assert!(text.contains(told), "{name}: {text}");
         assert_eq!(writes(&server).len(), sent, "{name}");
     }
+}
+
+/// The connection of the write takes a second, and the signal comes before it is made.
+#[test]
+fn nothing_is_sent_over_a_connection_that_is_made_after_the_signal() {
+    let server = Arc::new(Server::start(cluster()));
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let relay = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = relay.local_addr().expect("an address");
+    config.edit(|config| {
+        config["clusters"][0]["cluster"]["server"] = json!(format!("https://{address}"));
+    });
+    let held = Arc::new(AtomicBool::new(false));
+    let (api, is_held) = (Arc::clone(&server), Arc::clone(&held));
+    std::thread::spawn(move || {
+        for client in relay.incoming().flatten() {
+            // Reads keep the connections that they have.
+            let delays = api.requests().iter().any(|request| request.path == SCALE);
+            let (api, is_held) = (Arc::clone(&api), Arc::clone(&is_held));
+            std::thread::spawn(move || {
+                if delays {
+                    is_held.store(true, Ordering::SeqCst);
+                    std::thread::sleep(Duration::from_secs(1));
+                }
+                let server = TcpStream::connect(api.address()).expect("the server");
+                let both = client.try_clone().and_then(|own| Ok((own, server.try_clone()?)));
+                let (mut from, mut to) = both.expect("copies");
+                std::thread::spawn(move || std::io::copy(&mut from, &mut to));
+                let (mut from, mut to) = (server, client);
+                let _ = std::io::copy(&mut from, &mut to);
+            });
+        }
+    });
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
+    command.args(["apply", "web", "-n", "default", "--yes", "--kubeconfig"]).arg(config.path());
+    away(&mut command);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+    let begun = Instant::now();
+    while !held.load(Ordering::SeqCst) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "no connection for the write");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let killed =
+        std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(killed.expect("kill").success());
+    let ran = Ran::of(&child.wait_with_output().expect("it ends"));
+    assert_eq!(ran.code, Some(130), "{}{}", ran.stdout, ran.stderr);
+    assert!(ran.stderr.contains("nothing written"), "{}", ran.stderr);
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(writes(&server).is_empty());
 }
 
 /// A lost answer to the status or the event is settled like that to the scale.

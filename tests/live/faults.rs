@@ -464,6 +464,23 @@ fn answers_have_limits() {
     explain(&server, &[]).fails(1, &["repeats a continue token\n"]);
     let pages = server.requests().iter().filter(|request| request.path == super::PODS).count();
     assert_eq!(pages, 3);
+    // Objects take more memory than their text.
+    let objects = |kind: &str, count: usize| {
+        let items = vec!["{}"; count].join(",");
+        answer(format!(r#"{{"kind": "{kind}", "apiVersion": "v1", "items": [{items}]}}"#))
+    };
+    let containers = vec!["{}"; 500_001].join(",");
+    let pod = format!(r#"{{"spec": {{"containers": [{containers}]}}}}"#);
+    let pod = answer(format!(r#"{{"kind": "PodList", "apiVersion": "v1", "items": [{pod}]}}"#));
+    for (body, told) in [
+        (objects("PodList", 100_001), "the list has more than 100000 objects"),
+        (objects("PodList", 500_001), "its lists have more than 500000 elements"),
+        (pod, "its lists have more than 500000 elements"),
+    ] {
+        at(super::PODS, body).fails(1, &[told]);
+    }
+    let usage = at(super::POD_METRICS, objects("PodMetricsList", 100_001));
+    assert!(usage.stdout.contains("the list has more than 100000 objects"), "{}", usage.stdout);
 }
 
 /// Row 61.

@@ -51,8 +51,7 @@ fn without_skew(mut answer: Value) -> Value {
 /// Compares every answer of the list with the one that its HPA gets alone; returns how many there are, and
 /// how many errors.
 pub(super) fn compare(server: &Server, user: &str) -> [usize; 2] {
-    let list: Value =
-        serde_json::from_str(&in_time(server, user, &["-A"]).stdout).expect("a list");
+    let list: Value = serde_json::from_str(&in_time(server, user, &["-A"]).stdout).expect("a list");
     let items = list["items"].as_array().expect("items");
     for item in items {
         let [namespace, name] =

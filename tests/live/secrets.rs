@@ -398,11 +398,14 @@ fn what_an_answer_repeats_does_not_show() {
         (json!({"token": token}), format!("Bearer {token}")),
         (
             json!({"username": "me", "password": secret("password")}),
-            format!("Basic {}", base64::standard(basic.as_bytes())),
+            format!("Basic {} of {basic}", base64::standard(basic.as_bytes())),
         ),
     ] {
         let said = format!("{PLAIN} Authorization: {header}");
         let page = format!("<html><body>{said}</body></html>");
+        let refused = status(403, "Forbidden", &said, None).body;
+        let refused = String::from_utf8(refused).expect("JSON");
+        let escaped: String = said.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect();
         let spec = json!({"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v2",
             "metadata": {"name": "web"}, "spec": said});
         let elsewhere = format!("https://127.0.0.1:1/?{PLAIN}&token={header}");
@@ -415,6 +418,7 @@ fn what_an_answer_repeats_does_not_show() {
             ("500 in text", Answer::text(500, &said)),
             ("403 in text", Answer::text(403, &said)),
             ("502 in HTML", Answer::new(502, "text/html", page)),
+            ("escaped", Answer::json(403, refused.replace(&said, &escaped))),
             ("no JSON", Answer::text(200, &said)),
             ("another kind", Answer::json(200, json!({"kind": said, "metadata": {}}).to_string())),
             ("another type", Answer::json(200, spec.to_string())),

@@ -1,25 +1,72 @@
-//! A deserializer that reads a struct only from a JSON object. Serde's derive also reads a struct from an
-//! array of its fields, so that `behavior: []` would pass as an empty behavior; Go's decoder has no such
-//! form. Everything else is passed to the inner deserializer.
+//! A deserializer that reads a struct only from a JSON object, and a limited number of elements. Serde's derive
+//! also reads a struct from an array of its fields, so that `behavior: []` would pass as an empty behavior;
+//! Go's decoder has no such form. Everything else is passed to the inner deserializer.
 
+use std::cell::Cell;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, Visitor};
 
 /// The deserializer, and in turn each visitor, seed and access that it passes on.
-pub(crate) struct Objects<T>(pub(crate) T);
+pub(crate) struct Objects<'e, T> {
+    inner: T,
+    elements: &'e Elements,
+}
+
+/// How many elements of lists may still be read. A few bytes such as `{}` become an object of hundreds, so the
+/// length of a text does not limit its memory.
+pub(crate) struct Elements(Cell<usize>);
+
+impl Elements {
+    /// The most elements of all lists in an answer of a server: those of 100,000 pods of a usual size would
+    /// exceed the length of an answer before.
+    pub(crate) const MOST: usize = 500_000;
+
+    /// As many as an answer may have.
+    pub(crate) fn of_answer() -> Self {
+        Self(Cell::new(Self::MOST))
+    }
+
+    /// As many as there are, of what the user provides.
+    pub(crate) fn unlimited() -> Self {
+        Self(Cell::new(usize::MAX))
+    }
+
+    fn take<E: Error>(&self) -> Result<(), E> {
+        match self.0.get().checked_sub(1) {
+            Some(left) => {
+                self.0.set(left);
+                Ok(())
+            }
+            None => {
+                Err(E::custom(format_args!("its lists have more than {} elements", Self::MOST)))
+            }
+        }
+    }
+}
+
+impl<'e, T> Objects<'e, T> {
+    pub(crate) fn new(inner: T, elements: &'e Elements) -> Self {
+        Self { inner, elements }
+    }
+
+    fn with<U>(&self, inner: U) -> Objects<'e, U> {
+        Objects { inner, elements: self.elements }
+    }
+}
 
 macro_rules! hand_through {
     ($($method:ident)*) => {
         $(
             fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, D::Error> {
-                self.0.$method(Objects(visitor))
+                let visitor = self.with(visitor);
+        self.inner.$method(visitor)
             }
         )*
     };
 }
 
-impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
+impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
     type Error = D::Error;
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -28,7 +75,8 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
         _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_map(Objects(visitor))
+        let visitor = self.with(visitor);
+        self.inner.deserialize_map(visitor)
     }
 
     hand_through! {
@@ -45,7 +93,8 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_unit_struct(name, Objects(visitor))
+        let visitor = self.with(visitor);
+        self.inner.deserialize_unit_struct(name, visitor)
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
@@ -53,7 +102,8 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
         name: &'static str,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_newtype_struct(name, Objects(visitor))
+        let visitor = self.with(visitor);
+        self.inner.deserialize_newtype_struct(name, visitor)
     }
 
     fn deserialize_tuple<V: Visitor<'de>>(
@@ -61,7 +111,8 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
         len: usize,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_tuple(len, Objects(visitor))
+        let visitor = self.with(visitor);
+        self.inner.deserialize_tuple(len, visitor)
     }
 
     fn deserialize_tuple_struct<V: Visitor<'de>>(
@@ -70,7 +121,8 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
         len: usize,
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_tuple_struct(name, len, Objects(visitor))
+        let visitor = self.with(visitor);
+        self.inner.deserialize_tuple_struct(name, len, visitor)
     }
 
     fn deserialize_enum<V: Visitor<'de>>(
@@ -79,7 +131,8 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<D> {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        self.0.deserialize_enum(name, variants, Objects(visitor))
+        let visitor = self.with(visitor);
+        self.inner.deserialize_enum(name, variants, visitor)
     }
 }
 
@@ -87,17 +140,17 @@ macro_rules! hand_values_through {
     ($($method:ident: $value:ty,)*) => {
         $(
             fn $method<E: Error>(self, value: $value) -> Result<V::Value, E> {
-                self.0.$method(value)
+                self.inner.$method(value)
             }
         )*
     };
 }
 
-impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<V> {
+impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<'_, V> {
     type Value = V::Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.expecting(f)
+        self.inner.expecting(f)
     }
 
     hand_values_through! {
@@ -116,75 +169,86 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<V> {
     }
 
     fn visit_none<E: Error>(self) -> Result<V::Value, E> {
-        self.0.visit_none()
+        self.inner.visit_none()
     }
 
     fn visit_unit<E: Error>(self) -> Result<V::Value, E> {
-        self.0.visit_unit()
+        self.inner.visit_unit()
     }
 
     fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<V::Value, D::Error> {
-        self.0.visit_some(Objects(deserializer))
+        let deserializer = self.with(deserializer);
+        self.inner.visit_some(deserializer)
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(
         self,
         deserializer: D,
     ) -> Result<V::Value, D::Error> {
-        self.0.visit_newtype_struct(Objects(deserializer))
+        let deserializer = self.with(deserializer);
+        self.inner.visit_newtype_struct(deserializer)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<V::Value, A::Error> {
-        self.0.visit_seq(Objects(seq))
+        let seq = self.with(seq);
+        self.inner.visit_seq(seq)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        self.0.visit_map(Objects(map))
+        let map = self.with(map);
+        self.inner.visit_map(map)
     }
 
     fn visit_enum<A: EnumAccess<'de>>(self, data: A) -> Result<V::Value, A::Error> {
-        self.0.visit_enum(data)
+        self.inner.visit_enum(data)
     }
 }
 
-impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Objects<S> {
+impl<'de, S: DeserializeSeed<'de>> DeserializeSeed<'de> for Objects<'_, S> {
     type Value = S::Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S::Value, D::Error> {
-        self.0.deserialize(Objects(deserializer))
+        let deserializer = self.with(deserializer);
+        self.inner.deserialize(deserializer)
     }
 }
 
-impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Objects<A> {
+impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Objects<'_, A> {
     type Error = A::Error;
 
     fn next_element_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
-        self.0.next_element_seed(Objects(seed))
+        let seed = self.with(seed);
+        let element = self.inner.next_element_seed(seed)?;
+        if element.is_some() {
+            self.elements.take()?;
+        }
+        Ok(element)
     }
 
     fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
+        self.inner.size_hint()
     }
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<'_, A> {
     type Error = A::Error;
 
     fn next_key_seed<S: DeserializeSeed<'de>>(
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
-        self.0.next_key_seed(seed)
+        self.inner.next_key_seed(seed)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
-        self.0.next_value_seed(Objects(seed))
+        let seed = self.with(seed);
+        self.inner.next_value_seed(seed)
     }
 
     fn size_hint(&self) -> Option<usize> {
-        self.0.size_hint()
+        self.inner.size_hint()
     }
 }

@@ -3,12 +3,13 @@
 //! client-go, and kube's own `ClientBuilder::try_from`.
 
 use std::io;
+use std::pin::pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, Either, select};
 use http::{HeaderValue, Uri};
 use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
 use hyper_util::client::legacy::Client as Connections;
@@ -18,6 +19,7 @@ use hyper_util::rt::TokioExecutor;
 use kube::client::middleware::{BaseUriLayer, ExtraHeadersLayer};
 use kube::client::{Body, ClientBuilder, ConfigExt};
 use percent_encoding::percent_decode_str;
+use tokio::sync::watch;
 use tokio::time::timeout;
 use tower_service::Service;
 
@@ -45,8 +47,17 @@ impl Source {
     /// would add JSONPath and regular expressions for plugins that never run there, and none that repeats
     /// requests.
     pub(crate) fn client(&self) -> kube::Client {
+        self.client_over(self.connector.clone())
+    }
+
+    /// Returns one that makes no connection once it is stopped, even if it has begun to.
+    pub(crate) fn client_until(&self, stopped: watch::Receiver<bool>) -> kube::Client {
+        self.client_over(Connector { stopped: Some(stopped), ..self.connector.clone() })
+    }
+
+    fn client_over(&self, connector: Connector) -> kube::Client {
         let connections: Connections<_, Body> =
-            Connections::builder(TokioExecutor::new()).build(self.connector.clone());
+            Connections::builder(TokioExecutor::new()).build(connector);
         ClientBuilder::new(connections, "default")
             .with_layer(&self.headers)
             .with_layer(&self.server)
@@ -59,12 +70,13 @@ impl Source {
 pub(super) struct Connector {
     inner: HttpsConnector<Route>,
     limit: Option<Duration>,
+    stopped: Option<watch::Receiver<bool>>,
 }
 
 impl Connector {
     /// Returns a connector, through a proxy if one is given; `limit` applies to each connection.
     pub(super) fn new(proxy: Option<&Uri>, tls: &Tls, limit: Option<Duration>) -> Self {
-        Self { inner: tls.over(Route::new(proxy, tls)), limit }
+        Self { inner: tls.over(Route::new(proxy, tls)), limit, stopped: None }
     }
 }
 
@@ -79,13 +91,22 @@ impl Service<Uri> for Connector {
 
     fn call(&mut self, server: Uri) -> Self::Future {
         let connection = self.inner.call(server);
-        match self.limit {
+        let connection: Self::Future = match self.limit {
             Some(limit) => Box::pin(async move {
                 let late = |_| io::Error::from(io::ErrorKind::TimedOut);
                 timeout(limit, connection).await.map_err(late)?
             }),
             None => connection,
-        }
+        };
+        let Some(mut stopped) = self.stopped.clone() else { return connection };
+        Box::pin(async move {
+            let stop = stopped.wait_for(|stopped| *stopped);
+            // The first one is asked first.
+            match select(pin!(stop), connection).await {
+                Either::Left(_) => Err(io::Error::from(io::ErrorKind::Interrupted).into()),
+                Either::Right((made, _)) => made,
+            }
+        })
     }
 }
 

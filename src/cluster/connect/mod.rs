@@ -256,6 +256,11 @@ impl ClientConfig {
             value.set_sensitive(true);
             config.headers.push((AUTHORIZATION, value));
             sent.push(credential);
+            // The server reads it from the credential.
+            let password = &self.target.user.password;
+            if scheme == "Basic" && password.expose().len() >= SECRET {
+                sent.push(password.clone());
+            }
         }
         for (name, secret) in &self.headers {
             let mut value = HeaderValue::from_str(secret.expose())

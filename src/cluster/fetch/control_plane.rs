@@ -15,9 +15,7 @@ use crate::saved::wire::{EventObject, LeaseObject};
 use crate::snapshot::control_plane::{
     ControlPlane, MANAGER_LABEL, ManagerFact, ManagerPod, Unshown,
 };
-use crate::snapshot::evidence::{
-    DEPLOYMENT, Event, LEASE_NAME, LEASE_NAMESPACE, Lease, SCALED,
-};
+use crate::snapshot::evidence::{DEPLOYMENT, Event, LEASE_NAME, LEASE_NAMESPACE, Lease, SCALED};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::note::{Note, Unlearnt};
 use crate::snapshot::pod::Pod;

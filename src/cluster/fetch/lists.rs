@@ -311,7 +311,7 @@ impl Fetch<'_> {
         let items: ReadItems<Workload> = Arc::new(move |page| {
             let text = std::str::from_utf8(page).map_err(|e| e.to_string())?;
             let mut objects = Objects::default();
-            file::read_text(text, "the list", &mut objects).map_err(|e| e.message)?;
+            file::read_answer(text, "the list", &mut objects).map_err(|e| e.message)?;
             objects.workloads.retain_mut(&keeps);
             Ok(objects.workloads)
         });

@@ -6,6 +6,7 @@ use futures_util::{StreamExt, stream};
 
 use super::super::Failure;
 use super::Fetch;
+use super::pages::{OBJECTS, too_many};
 use super::read::List;
 use super::right::advice;
 use crate::apimachinery::selector::LabelSelector;
@@ -89,6 +90,9 @@ impl Fetch<'_> {
     async fn usage(&self, path: &str) -> Result<Vec<Shared<PodMetrics>>, Failure> {
         let page: List<Shared<PodMetrics>> = self.metrics_json(path, "PodMetricsList").await?;
         let mut items = page.items.unwrap_or_default();
+        if items.len() > OBJECTS {
+            return Err(self.unreadable(path, too_many()));
+        }
         shared::with_previous(&mut items, PodMetrics::share);
         Ok(items)
     }

@@ -70,7 +70,10 @@ impl ServerVersion {
 
 impl OptionalAnswers {
     /// Returns the version, the other HPAs and the events.
-    pub(super) fn take(&self, notes: &mut Vec<Note>) -> (Option<String>, Vec<OtherHpa>, Vec<Event>) {
+    pub(super) fn take(
+        &self,
+        notes: &mut Vec<Note>,
+    ) -> (Option<String>, Vec<OtherHpa>, Vec<Event>) {
         let version = version_of(self.version.take(), notes);
         let others = come(self.others.take(), Unlearnt::SharedPods, notes).unwrap_or_default();
         notes.extend(others.notes);

@@ -25,8 +25,11 @@ const HEAD: u64 = 64 << 10;
 /// Objects per page, the same as in kubectl.
 const PAGE: usize = 500;
 
-/// The maximum number of pages: a list of 100,000 objects.
+/// The maximum number of pages.
 const PAGES: usize = 200;
+
+/// The maximum number of objects in a list, which a server may also return at once.
+pub(super) const OBJECTS: usize = PAGES * PAGE;
 
 /// The maximum length of all pages of a list together, inflated.
 const LONGEST: usize = 2 << 30;
@@ -101,8 +104,12 @@ impl Fetch<'_> {
         let mut asked = pages.clone();
         let mut page = self.session.get_packed(&asked, JSON).await?;
         let date = page.date;
-        let reader =
-            Arc::new(Reader { items, spare: Mutex::default(), length: AtomicUsize::new(0) });
+        let reader = Arc::new(Reader {
+            items,
+            spare: Mutex::default(),
+            length: AtomicUsize::new(0),
+            count: AtomicUsize::new(0),
+        });
         let mut read = Vec::new();
         let mut reading = VecDeque::new();
         let mut tokens = HashSet::new();
@@ -190,8 +197,10 @@ impl Fetch<'_> {
 struct Reader<T> {
     items: ReadItems<T>,
     spare: Mutex<Vec<Vec<u8>>>,
-    /// How much has been read so far.
+    /// How many bytes have been read so far.
     length: AtomicUsize,
+    /// How many items are kept of them.
+    count: AtomicUsize,
 }
 
 impl<T> Reader<T> {
@@ -203,9 +212,17 @@ impl<T> Reader<T> {
             return Err(format!("the list is longer than {} GiB", LONGEST >> 30));
         }
         let items = (self.items)(content)?;
+        if self.count.fetch_add(items.len(), Ordering::Relaxed) + items.len() > OBJECTS {
+            return Err(too_many());
+        }
         spare().push(memory);
         Ok(items)
     }
+}
+
+/// The cause if a list is too long to be read.
+pub(super) fn too_many() -> String {
+    format!("the list has more than {OBJECTS} objects")
 }
 
 /// Joins the items of all pages; each is moved once, however many pages there are.

@@ -128,8 +128,7 @@ pub(super) fn failing_apis(
     discovery: &Result<Discovery, Failure>,
     custom: &Result<String, Miss>,
 ) -> impl Iterator<Item = String> {
-    let is_used =
-        move |group: &&str| hpa.spec.metrics.iter().any(|it| it.api_group() == *group);
+    let is_used = move |group: &&str| hpa.spec.metrics.iter().any(|it| it.api_group() == *group);
     let groups = ["metrics.k8s.io", CUSTOM, "external.metrics.k8s.io"].into_iter();
     groups.filter(is_used).filter_map(move |group| {
         let stale = discovery.as_ref().ok().and_then(|it| it.stale(group));
@@ -228,8 +227,8 @@ impl Fetch<'_> {
         let (why, read) = match self.session.get(&path, JSON).await {
             Ok(response) => {
                 let text = String::from_utf8_lossy(&response.body);
-                let read = file::read_text(&text, &path, &mut answers.objects.borrow_mut());
-                (read.err().map(|e| (adds, Cause::Failed(e.message))), true)
+                let read = file::read_answer(&text, &path, &mut answers.objects.borrow_mut());
+                (read.err().map(|e| (adds, Cause::Failed(self.session.struck(e.message)))), true)
             }
             Err(failure) if self.measure_new(adds, &failure) => (None, false),
             // There is nothing of that kind or name.

@@ -385,6 +385,10 @@ pub(crate) fn classify(
     let last = texts.last().cloned().unwrap_or_default();
     let says = |part: &str| texts.iter().any(|text| text.contains(part));
     let timed_out = io_kind == Some(io::ErrorKind::TimedOut);
+    // Its connection was still being made.
+    if io_kind == Some(io::ErrorKind::Interrupted) {
+        return FailureKind::Interrupted;
+    }
     if let Some(proxy) = proxy
         && says("(Connect)")
     {

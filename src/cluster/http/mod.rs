@@ -258,7 +258,7 @@ impl Session {
 
     /// Returns the failure for an answer that the caller could not read; `cause` may be the caller's text.
     pub(crate) fn unreadable(&self, path: &str, cause: String) -> Failure {
-        Failure::unreadable(self.host(), path, self.struck(cause))
+        Failure::unreadable(self.host(), &self.struck(path.to_owned()), self.struck(cause))
     }
 
     async fn unpacked(
@@ -366,7 +366,7 @@ impl Session {
                     Method::Get => clients.reads.clone(),
                     // The server may be closing a kept connection at this moment, and then no one could
                     // tell whether the write arrived.
-                    _ => clients.source.client(),
+                    _ => clients.source.client_until(self.inner.stopped.subscribe()),
                 };
                 let sent = Instant::now();
                 let tried = self.try_once(&client, &clients.sent, ask).await;
@@ -439,7 +439,7 @@ impl Session {
                 scheme: inner.scheme().to_owned(),
                 host: inner.host.clone(),
                 method,
-                path: path.to_owned(),
+                path: credential.struck_from(path.to_owned()),
                 tries: 1,
                 took: Duration::ZERO,
             };
@@ -530,7 +530,9 @@ impl Session {
             let body = body.unpack().unwrap_or_default();
             let body = credential.struck_from(String::from_utf8_lossy(&body).into_owned());
             let body = body.as_bytes();
-            let status = ApiStatus::read(code, method.as_str(), path, &content_type, body);
+            let mut status = ApiStatus::read(code, method.as_str(), path, &content_type, body);
+            // It may have been escaped in the body.
+            status.each_text(&|text| *text = credential.struck_from(std::mem::take(text)));
             let (failure, _) = fail(FailureKind::Api(Box::new(status)));
             let seconds = text(header::RETRY_AFTER).and_then(|text| text.parse().ok());
             return Err((failure, seconds.map(Duration::from_secs)));
@@ -560,7 +562,8 @@ impl Session {
         let fail = |fault| self.without_credentials(fault, begun);
         let credentials = inner.plan.credentials().await.map_err(fail)?;
         let unusable = |e: Error| fail(Fault { cause: e.message, hint: e.hint });
-        let clients = inner.plan.clients(credentials).map_err(unusable)?;
+        let mut clients = inner.plan.clients(credentials).map_err(unusable)?;
+        clients.sent.extend(&self.clients().sent);
         *inner.clients.write().unwrap_or_else(PoisonError::into_inner) =
             Clients { age: now + 1, ..clients };
         // Someone may have had to type something.
@@ -610,7 +613,8 @@ impl Session {
         let Inner { plan, host, .. } = &*self.inner;
         let host = host.rsplit('@').next().unwrap_or_default();
         let base = plan.server.path().trim_end_matches('/');
-        let (method, scheme, path) = (ask.method.as_str(), self.inner.scheme(), ask.path);
+        let (method, scheme) = (ask.method.as_str(), self.inner.scheme());
+        let path = self.struck(ask.path.to_owned());
         let note =
             format!("{method} {scheme}://{host}{base}{path} {ending} in {} ms", took.as_millis());
         lock(&self.inner.notes).push((REQUESTS, note));

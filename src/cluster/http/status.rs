@@ -73,6 +73,24 @@ impl ApiStatus {
     }
 }
 
+impl ApiStatus {
+    /// Changes each of its texts that the server wrote.
+    pub(crate) fn each_text(&mut self, change: &dyn Fn(&mut String)) {
+        fn within(value: &mut Value, change: &dyn Fn(&mut String)) {
+            match value {
+                Value::String(text) => change(text),
+                Value::Array(list) => list.iter_mut().for_each(|value| within(value, change)),
+                Value::Object(object) => {
+                    object.values_mut().for_each(|value| within(value, change))
+                }
+                Value::Null | Value::Bool(_) | Value::Number(_) => {}
+            }
+        }
+        [&mut self.reason, &mut self.message, &mut self.body].into_iter().for_each(change);
+        self.details.iter_mut().for_each(|details| within(details, change));
+    }
+}
+
 /// Returns client-go's reason and message for a code.
 fn words(code: u16, server_message: &str) -> (&'static str, String) {
     let (reason, message) = match code {

@@ -10,6 +10,7 @@ use serde_yaml::Spanned;
 
 use super::{path_of, read_json, unreadable};
 use crate::apimachinery::go;
+use crate::apimachinery::json;
 use crate::apimachinery::json::place::{FieldPath, Step};
 use crate::apimachinery::json::plain;
 use crate::apimachinery::yaml;
@@ -30,7 +31,7 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
         let (line, _) = place_of(document.referenced);
         let json = json_of(&document.value.0)
             .map_err(|e| unreadable(origin, None, &FieldPath::default(), &e.to_string()))?;
-        read_json(&json, origin, line, objects).map_err(|fault| {
+        read_json(&json, origin, line, &json::Elements::unlimited(), objects).map_err(|fault| {
             let path = path_of(&fault, &json);
             unreadable(origin, find(text, place, &path), &path, &fault.message)
         })?;

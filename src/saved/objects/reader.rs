@@ -85,6 +85,8 @@ pub(crate) struct SourceText<'r> {
     /// The first fault in a part that was read out of order: the JSON reader would report the
     /// position that it had reached instead.
     pub(crate) fault: &'r RefCell<Option<Fault>>,
+    /// The elements that may be read.
+    pub(crate) elements: &'r json::Elements,
 }
 
 impl SourceText<'_> {
@@ -366,7 +368,7 @@ fn read_raw<'de, T: Default + Deserialize<'de>, E: Error>(
     raw: &'de RawValue,
     source: SourceText<'_>,
 ) -> Result<T, E> {
-    let read = Option::<T>::deserialize(json::Objects(raw));
+    let read = Option::<T>::deserialize(json::Objects::new(raw, source.elements));
     let read = read.map_err(|e| source.note::<E>(raw.get(), Fault::from_json(&e, raw.get())))?;
     Ok(read.unwrap_or_default())
 }
@@ -607,7 +609,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Replay<'_, 'de, A> {
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, A::Error> {
         match self.current.get() {
             Some(value) => seed
-                .deserialize(json::Objects(value))
+                .deserialize(json::Objects::new(value, self.source.elements))
                 .map_err(|e| self.source.note(value.get(), Fault::from_json(&e, value.get()))),
             None => self.rest.next_value_seed(seed),
         }

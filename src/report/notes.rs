@@ -136,6 +136,10 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                 "the server's clock is {apart} {side} the local one; ages use the server's clock"
             )
         }
+        Note::ReadSlowly { took } => format!(
+            "its metrics came {} after the HPA, and the controller may have acted in between",
+            duration(*took)
+        ),
         Note::EmulatedVersion { server, emulated } => {
             format!("the server is {server} and emulates {emulated}")
         }

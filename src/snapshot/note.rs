@@ -153,6 +153,11 @@ pub enum Note {
         /// How far the server's clock is ahead.
         ahead: SignedDuration,
     },
+    /// So much time passed between the HPA and its metrics that the controller may have acted in between.
+    ReadSlowly {
+        /// How long it took.
+        took: SignedDuration,
+    },
     /// The server emulates another version.
     EmulatedVersion {
         /// The server's own.

@@ -108,6 +108,70 @@ fn a_signal_before_there_is_a_list_is_told() {
     assert!(ran.stderr.ends_with("interrupted before the HPAs were listed\n"), "{}", ran.stderr);
 }
 
+/// Within a namespace, too, what has been explained is not lost.
+#[cfg(unix)]
+#[test]
+fn a_signal_leaves_what_a_namespace_has_so_far() {
+    let mut cluster = empty();
+    for name in ["web", "cart", "zoo"] {
+        cluster.autoscaled(["shop", name], 2);
+    }
+    measured(&mut cluster, "shop", "zoo", &external_metric());
+    cluster.fault(When::on("/apis/external.metrics.k8s.io/"), Fault::Hang);
+    let server = Server::start(cluster);
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let mut child = start(&["explain", "-n", "shop", "-o", "jsonl"], &config);
+    let mut stdout = BufReader::new(child.stdout.take().expect("its output"));
+    let mut text = String::new();
+    for _ in 0..2 {
+        stdout.read_line(&mut text).expect("a line");
+    }
+    assert_eq!(text.lines().count(), 2);
+    let kill = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    assert!(kill.expect("kill runs").success());
+    stdout.read_to_string(&mut text).expect("text");
+    let ran = super::Ran::of(&child.wait_with_output().expect("it ends"));
+    assert_eq!((ran.code, text.lines().count()), (Some(130), 2));
+    let told = "interrupted: 2 of 3 HPAs were explained\n";
+    assert!(ran.stderr.ends_with(told), "{}", ran.stderr);
+}
+
+/// An HPA whose turn comes late has its status of then.
+#[test]
+fn hpas_are_as_old_as_what_is_read_for_them() {
+    let mut cluster = empty();
+    let first = ["a", "b", "c", "d"];
+    for namespace in [&first[..], &["z"]].concat() {
+        cluster.autoscaled([namespace, "web"], 2).autoscaled([namespace, "gone"], 2);
+    }
+    for namespace in first {
+        let pods = format!("/api/v1/namespaces/{namespace}/pods");
+        cluster.fault(When::on(&pods), Fault::DelayAnswer(Duration::from_secs(7)));
+    }
+    cluster.fault(
+        When::on("/api/v1/namespaces/a/pods").first(1),
+        Fault::Before(|cluster| {
+            let hpa = "HorizontalPodAutoscaler";
+            cluster.edit("autoscaling/v2", hpa, ["z", "web"], |hpa| {
+                hpa["spec"]["minReplicas"] = json!(5);
+            });
+            cluster.remove("autoscaling/v2", hpa, ["z", "gone"]);
+        }),
+    );
+    let server = Server::start(cluster);
+    let list = explain(&server, "admin", &["-A"]).answer();
+    let items = list["items"].as_array().expect("items");
+    assert_eq!(items.len(), 9);
+    let last = &items[8];
+    assert_eq!((&last["hpa"]["namespace"], &last["hpa"]["name"]), (&json!("z"), &json!("web")));
+    assert_eq!(last["outcome"]["scaleTo"], 5, "{last:#}");
+    let told = "s after the HPA, and the controller may have acted in between";
+    assert!(notes(&items[0]).contains(told), "{}", notes(&items[0]));
+    assert!(!notes(last).contains(told), "{}", notes(last));
+    let alone = explain(&server, "admin", &["web", "-n", "a"]).answer();
+    assert!(notes(&alone).contains(told), "{}", notes(&alone));
+}
+
 /// The answer is there even if the file cannot be written.
 #[test]
 fn a_list_that_cannot_be_saved_is_printed() {

@@ -4,14 +4,16 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::time::Instant;
 
-use futures_util::future::{LocalBoxFuture, Shared, join_all};
+use futures_util::future::join_all;
 use futures_util::{FutureExt, StreamExt, stream};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::join;
 use tokio::task::yield_now;
+use tokio::time::timeout;
+use tokio::{join, pin};
 
 use super::super::{Failure, Session};
 use super::control_plane::{ControllerAnswers, come};
@@ -21,7 +23,7 @@ use super::optional::{ServerVersion, other, unserved, version_of};
 use super::right::denied;
 use super::scale::Found;
 use super::surroundings::{SurroundingAnswers, Wish, failing_apis};
-use super::{Fetch, Needs, clock, graceful, without_pods};
+use super::{Fetch, GRACE, LONG, More, Needs, beside, clock, graceful, without_pods};
 use crate::apimachinery::selector::Selectors;
 use crate::apiserver::convert::HpaObject;
 use crate::args::Named;
@@ -115,9 +117,6 @@ pub async fn fetch_all(
     Ok(refused)
 }
 
-/// Optional answers, or a few of them.
-type More<'s> = Shared<LocalBoxFuture<'s, ()>>;
-
 /// The optional answers that concern all HPAs.
 #[derive(Default)]
 struct AboutAll {
@@ -199,10 +198,24 @@ fn no_hpa(name: &str) -> Error {
     Error { reason: Some(reason), ..Error::bare(message) }
 }
 
-/// What all passes have in common.
-struct Common {
+/// When HPAs were listed.
+struct Read {
+    at: Instant,
     now: Now,
     note: Option<Note>,
+}
+
+impl Read {
+    /// By the server's clock.
+    fn now(date: Option<Timestamp>) -> Self {
+        let (now, note) = clock(date);
+        Self { at: Instant::now(), now, note }
+    }
+}
+
+/// What all passes have in common.
+struct Common {
+    read: Read,
     discovery: Result<Discovery, Failure>,
     /// What is known to HPAs that need none.
     none: Result<Discovery, Failure>,
@@ -234,7 +247,7 @@ impl Fetch<'_> {
         whole: &Whole<'_>,
     ) -> Result<Vec<MissingRight>, Failure> {
         let (items, date) = self.items(whole.namespace, selection).await?;
-        let (now, note) = clock(date);
+        let read = Read::now(date);
         let wanted = items.iter().filter(|item| item.wanted).count();
         whole.progress.hpas.set(wanted);
         self.session.read_many();
@@ -245,7 +258,7 @@ impl Fetch<'_> {
             false => Ok(Discovery::default()),
         };
         let custom = custom_version(&discovery);
-        let common = &Common { now, note, discovery, none: Ok(Discovery::default()), custom };
+        let common = &Common { read, discovery, none: Ok(Discovery::default()), custom };
         let mut place = 0;
         let namespaces = items.chunk_by(|one, other| one.namespace == other.namespace);
         let namespaces = namespaces.map(|items| {
@@ -322,6 +335,9 @@ impl Fetch<'_> {
         whole: &Whole<'_>,
     ) -> Vec<MissingRight> {
         let namespace = items.first().map_or("", |item| &item.namespace);
+        let newer = self.newer(namespace, items, common, whole).await;
+        let (items, read) =
+            newer.as_ref().map_or((items, &common.read), |(items, read)| (&items[..], read));
         let lists = Lists::default();
         let fetch = Fetch { lists: Some(&lists), ..Fetch::new(self.session, namespace) };
         let hpas = items.iter().filter_map(|item| item.hpa.as_ref().ok());
@@ -337,21 +353,6 @@ impl Fetch<'_> {
         // A list may have many pages, and is waited for as long as that of the pods.
         let each = async { fetch.list_replica_sets(scaled(&scales), &lists).await };
         let each = each.boxed_local().shared();
-        let needed = async {
-            fetch.list_pods(scaled(&scales), &lists).await;
-            let neighbours = Neighbours::of(&scales);
-            let wanted = scales.iter().filter(|(item, _)| item.wanted);
-            let observed = wanted.map(async |(item, scale)| {
-                let needed = fetch.observed(item, scale, common).await;
-                let observed = needed.map(|mut needed| {
-                    neighbours.beside(item, &mut needed);
-                    needed
-                });
-                (item, observed)
-            });
-            stream::iter(observed).buffered(AT_ONCE).collect::<Vec<_>>().await
-        };
-        let needed = async { join!(needed, each.clone()).0 };
         let about = whole.about;
         let more = async {
             let own = fetch.own_surroundings(&scales, common, &lists, &answers);
@@ -366,20 +367,42 @@ impl Fetch<'_> {
             let refused = fetch.refused_everywhere(whole, &answers, &events);
             join!(own, replica_sets, refused, about.wait(&whole.all[0]));
         };
-        let observed = graceful(needed, more, |_| true).await;
-        about.waited.set(true);
-        let mut notes = Vec::new();
-        let version = version_of(about.version.borrow().clone(), &mut notes);
-        let events = match about.refuses_events.get() {
-            true => events.into_inner(),
-            false => about.events(namespace),
-        };
-        let events = come(events, Unlearnt::HpaEvents, &mut notes).unwrap_or_default();
-        notes.extend(about.surroundings.unlearnt());
-        notes.extend(answers.unlearnt());
-        let (lease, control_plane) = about.controller.come(self.session);
-        let evidence = Evidence { events, lease, ..Evidence::default() };
-        for (place, (item, observed)) in (first..).zip(observed) {
+        let more = more.boxed_local().shared();
+        let listed = async { join!(fetch.list_pods(scaled(&scales), &lists), each.clone()) };
+        beside(listed, &more).await;
+        let neighbours = Neighbours::of(&scales);
+        let wanted = scales.iter().filter(|(item, _)| item.wanted);
+        let observed = (first..).zip(wanted).map(async |(place, (item, scale))| {
+            let needed = fetch.observed(item, scale, common, read).await;
+            let observed = needed.map(|mut needed| {
+                neighbours.beside(item, &mut needed);
+                needed
+            });
+            (place, item, observed)
+        });
+        let observed = stream::iter(observed.collect::<Vec<_>>()).buffered(AT_ONCE);
+        pin!(observed);
+        let mut known = None;
+        while let Some((place, item, observed)) = beside(observed.next(), &more).await {
+            // The first waits for the optional answers, which are those of all.
+            if known.is_none() {
+                let _ = timeout(GRACE, more.clone()).await;
+                about.waited.set(true);
+            }
+            let (version, evidence, control_plane, notes) = known.get_or_insert_with(|| {
+                let mut notes = Vec::new();
+                let version = version_of(about.version.borrow().clone(), &mut notes);
+                let events = match about.refuses_events.get() {
+                    true => events.take(),
+                    false => about.events(namespace),
+                };
+                let events = come(events, Unlearnt::HpaEvents, &mut notes).unwrap_or_default();
+                notes.extend(about.surroundings.unlearnt());
+                notes.extend(answers.unlearnt());
+                let (lease, control_plane) = about.controller.come(self.session);
+                let evidence = Evidence { events, lease, ..Evidence::default() };
+                (version, evidence, control_plane, notes)
+            });
             let result = observed.map(|observed| {
                 let Observed { hpa, scale, .. } = &observed;
                 let scale = scale.as_ref().ok();
@@ -412,6 +435,28 @@ impl Fetch<'_> {
             yield_now().await;
         }
         lists.refused()
+    }
+
+    /// Lists the HPAs of a namespace again, if its turn has come late: their status and the clock should be of
+    /// the same time as the rest. Others than before are not explained.
+    async fn newer(
+        &self,
+        namespace: &str,
+        items: &[Item],
+        common: &Common,
+        whole: &Whole<'_>,
+    ) -> Option<(Vec<Item>, Read)> {
+        if whole.namespace.is_some() || common.read.at.elapsed() < LONG {
+            return None;
+        }
+        let (mut newer, date) = self.items(Some(namespace), &Selection::default()).await.ok()?;
+        let wanted = items.iter().filter(|item| item.wanted);
+        let wanted: HashSet<&str> = wanted.map(|item| &*item.name).collect();
+        newer.iter_mut().for_each(|item| item.wanted = wanted.contains(&*item.name));
+        // Those that are gone have no answer.
+        let left = newer.iter().filter(|item| item.wanted).count();
+        (left..wanted.len()).for_each(|_| whole.progress.step());
+        Some((newer, Read::now(date)))
     }
 
     /// Fetches the objects around the passes that were not listed for them.
@@ -484,11 +529,12 @@ impl Fetch<'_> {
         item: &Item,
         scale: &Result<Found, Error>,
         common: &Common,
+        read: &Read,
     ) -> Result<Observed, Error> {
         let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
-        let notes = item.notes.iter().chain(&common.note).cloned().collect();
-        let needed = without_pods(hpa.clone(), common.now, scale.clone()?, notes);
-        self.with_pods(needed, common.discovery(hpa), &common.custom).await
+        let notes = item.notes.iter().chain(&read.note).cloned().collect();
+        let needed = without_pods(hpa.clone(), read.now, scale.clone()?, notes);
+        self.with_pods(needed, common.discovery(hpa), &common.custom, read.at).await
     }
 }
 

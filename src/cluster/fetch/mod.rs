@@ -18,9 +18,9 @@ mod scale;
 mod surroundings;
 pub mod watch;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use futures_util::future::{Either, select};
+use futures_util::future::{Either, LocalBoxFuture, Shared, select};
 use jiff::{SignedDuration, Timestamp};
 use serde::Deserialize;
 use tokio::sync::OnceCell;
@@ -56,6 +56,9 @@ const JSON: &str = "application/json";
 
 /// How long to wait for optional answers.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// Reads that take longer may not fit together.
+const LONG: Duration = Duration::from_secs(5);
 
 /// Clocks that are further apart get a note.
 const SKEW: SignedDuration = SignedDuration::from_secs(5);
@@ -118,6 +121,18 @@ async fn graceful<T>(
             }
             needed
         }
+        Either::Right(((), needed)) => needed.await,
+    }
+}
+
+/// Optional answers, or a few of them.
+type More<'s> = Shared<LocalBoxFuture<'s, ()>>;
+
+/// Waits for what is needed, while optional answers arrive.
+async fn beside<T>(needed: impl Future<Output = T>, more: &More<'_>) -> T {
+    pin!(needed);
+    match select(needed, more.clone()).await {
+        Either::Left((needed, _)) => needed,
         Either::Right(((), needed)) => needed.await,
     }
 }
@@ -213,6 +228,7 @@ impl Fetch<'_> {
             wish(Wish::scaled_objects(self.namespace));
         }
         let (mut hpa, now, notes) = found?;
+        let read = Instant::now();
         Wish::of(&hpa).for_each(wish);
         let own = hpa.spec.metrics.len();
         hpa.spec.metrics.extend_from_slice(also);
@@ -234,7 +250,7 @@ impl Fetch<'_> {
         let scale = found.scale.as_ref().ok();
         Wish::behind(&hpa, scale, discovery, &custom).for_each(wish);
         let needed = without_pods(hpa, now, found, notes);
-        let mut needed = self.with_pods(needed, discovery, &custom).await?;
+        let mut needed = self.with_pods(needed, discovery, &custom, read).await?;
         needed.hpa.spec.metrics.truncate(own);
         Ok(needed)
     }
@@ -244,12 +260,13 @@ impl Fetch<'_> {
         discovered.get_or_init(|| Discovery::ask(self.session)).await
     }
 
-    /// Adds everything that depends on the target's selector: pods and metrics.
+    /// Adds everything that depends on the target's selector: pods and metrics. `read` is when the HPA was read.
     async fn with_pods(
         &self,
         mut needed: Observed,
         discovery: &Result<Discovery, Failure>,
         custom: &Result<String, Miss>,
+        read: Instant,
     ) -> Result<Observed, Error> {
         let Observed { hpa, scale, pods, pod_metrics, metrics, notes, surroundings, .. } =
             &mut needed;
@@ -290,6 +307,11 @@ impl Fetch<'_> {
                 }
                 Err(e) => return Err(denied(&e)),
             }
+        }
+        let took = read.elapsed();
+        if took > LONG {
+            let took = SignedDuration::from_secs(took.as_secs().cast_signed());
+            notes.push(Note::ReadSlowly { took });
         }
         // Several metrics of one API share one cause.
         let mut told = Vec::new();

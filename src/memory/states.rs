@@ -191,6 +191,7 @@ pub(super) mod tests {
         Chain, Counted, Rhythm, Sighting, Written, passed_since, rescales_seen, seen, sighted,
     };
     use crate::snapshot::controller::Controller;
+    use crate::snapshot::evidence::{Event, SeenPass};
     use crate::snapshot::hpa::Hpa;
 
     /// Returns the controller of a version.
@@ -231,6 +232,41 @@ pub(super) mod tests {
             by_us: false,
         };
         Hpa { written, ..Hpa::of(&hpa_spec, hpa_status) }
+    }
+
+    /// Returns a pass at some time, seen until another, which recommended from one count to another.
+    pub(crate) fn pass((at_least, at_most): (i32, i32), time: i64, until: i64) -> SeenPass {
+        SeenPass {
+            at_least,
+            at_most,
+            likely: None,
+            time: second(time),
+            until: second(until),
+            spec_changed: false,
+            may_lack_recommendation: false,
+        }
+    }
+
+    /// Returns an event about an object of this uid; the HPA of [`state`] is `u`.
+    pub(crate) fn event(uid: &str, reason: &str, message: &str, time: i64) -> Event {
+        Event {
+            uid: uid.to_owned(),
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+            first: Some(second(time)),
+            last: Some(second(time)),
+            count: 1,
+            ..Event::default()
+        }
+    }
+
+    /// Returns the event about a rescale to this size.
+    pub(crate) fn rescale(size: i32, reason: &str, time: i64) -> Event {
+        event("u", "SuccessfulRescale", &format!("New size: {size}; reason: {reason}"), time)
+    }
+
+    pub(crate) fn above(size: i32, time: i64) -> Event {
+        rescale(size, "cpu above target", time)
     }
 
     #[test]

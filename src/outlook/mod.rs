@@ -157,3 +157,24 @@ fn normalized(
     }
     extremes
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Outlook, Range, ahead};
+    use crate::engine;
+    use crate::memory::{Memory, Remembered};
+
+    #[test]
+    fn only_what_is_unknown_has_bounds() {
+        // The metric asks for 5.
+        let snapshot = ahead::tests::snapshot(10, 5, &json!({}));
+        let known = Remembered::from_stated(&Memory::default());
+        let decision = engine::reconcile(&snapshot, &known.likely);
+        assert_eq!(Outlook::new(&snapshot, &known, &decision).extremes, []);
+        // Without a recommendation it is followed at once; one of any count leads to twice the current one.
+        let unknown = Outlook::new(&snapshot, &Remembered::unknown(snapshot.now), &decision);
+        assert_eq!(unknown.range(&decision), Some(Range { min: 5, max: 20 }));
+    }
+}

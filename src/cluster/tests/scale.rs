@@ -97,6 +97,7 @@ struct World {
     /// How many requests had been sent when the user interrupted.
     cut: Option<usize>,
     shows_owner: bool,
+    paused: Vec<Duration>,
 }
 
 impl World {
@@ -225,7 +226,73 @@ impl Scales for RefCell<World> {
         world.shows_owner.then(|| world.owner.clone())
     }
 
-    async fn pause(&self, _: Duration) {}
+    async fn pause(&self, time: Duration) {
+        self.borrow_mut().paused.push(time);
+    }
+}
+
+/// Returns a world with 2 replicas in which these steps happen.
+fn world(steps: Vec<Step>, shows_owner: bool) -> RefCell<World> {
+    let now = ScaleState { uid: "u".to_owned(), resource_version: "7".to_owned(), replicas: 2 };
+    RefCell::new(World {
+        now,
+        owner: "other".to_owned(),
+        steps: steps.into_iter(),
+        under_way: Vec::new(),
+        done: Vec::new(),
+        ours: false,
+        sent: 0,
+        cut: None,
+        shows_owner,
+        paused: Vec::new(),
+    })
+}
+
+/// Writes the replicas over a state, and returns the outcome.
+fn write(
+    world: &RefCell<World>,
+    from: &ScaleState,
+    to: i32,
+    cut: impl Future<Output = ()>,
+) -> Fate<ScaleState> {
+    // For the time limit of looking, which never applies, because no look takes time.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.expect("a runtime");
+    let _entered = runtime.enter();
+    settled(world, from, to, cut).now_or_never().expect("at once")
+}
+
+/// The longest that a store takes to change its leader is a second or two.
+#[test]
+fn a_write_that_never_arrives_is_waited_for() {
+    let lost = Step { other: Other::Nothing, way: Way::LostBefore, unreadable: false };
+    let world = world(vec![lost; 8], false);
+    let from = world.borrow().now.clone();
+    let Fate::Unknown(_, why) = write(&world, &from, 5, std::future::pending()) else {
+        panic!("it did not arrive")
+    };
+    let open = "the scale is unchanged, and the write may still take effect while its \
+                resourceVersion is 7";
+    assert_eq!(why, open);
+    let paused: Duration = world.borrow().paused.iter().sum();
+    assert_eq!(paused, Duration::from_secs(3));
+}
+
+/// Who did it shows only if the server says who owns the replicas.
+#[test]
+fn a_write_that_someone_else_overtook_is_told_with_the_owner() {
+    for (shows_owner, by) in [(true, ", last set by other"), (false, "")] {
+        let step = |other, way| Step { other, way, unreadable: false };
+        let steps =
+            vec![step(Other::Nothing, Way::LostBefore), step(Other::Sets(4), Way::Answered)];
+        let world = world(steps, shows_owner);
+        let from = world.borrow().now.clone();
+        let Fate::Superseded(what) = write(&world, &from, 5, std::future::pending()) else {
+            panic!("it was overtaken")
+        };
+        let now = format!("; the target now has 4 replicas{by}: the write can no longer");
+        assert!(what.contains(&now), "{what}");
+    }
 }
 
 proptest! {
@@ -240,18 +307,7 @@ proptest! {
     ) {
         let calm = |other| Step { other, way: Way::Answered, unreadable: false };
         let steps: Vec<Step> = between.into_iter().map(calm).chain(steps).collect();
-        let now = ScaleState { uid: "u".to_owned(), resource_version: "7".to_owned(), replicas: 2 };
-        let world = RefCell::new(World {
-            now,
-            owner: "other".to_owned(),
-            steps: steps.into_iter(),
-            under_way: Vec::new(),
-            done: Vec::new(),
-            ours: false,
-            sent: 0,
-            cut: None,
-            shows_owner,
-        });
+        let world = world(steps, shows_owner);
         // As the command does: read, decide, read again, and write only if nothing has changed.
         let read = || world.read().now_or_never().expect("at once").expect("calm");
         let (decided_on, again) = (read(), read());
@@ -259,12 +315,7 @@ proptest! {
             return Ok(());
         }
         let cut = poll_fn(|_| if world.borrow().cut.is_some() { Poll::Ready(()) } else { Poll::Pending });
-        // For the time limit of looking, which never applies, because no look takes time.
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-        let runtime = runtime.expect("a runtime");
-        let entered = runtime.enter();
-        let fate = settled(&world, &decided_on, to, cut).now_or_never().expect("at once");
-        drop(entered);
+        let fate = write(&world, &decided_on, to, cut);
         let (told_at, told_ours) = (world.borrow().done.len(), world.borrow().ours);
         world.borrow_mut().arrive(true);
         let world = world.into_inner();

@@ -204,6 +204,9 @@ async fn unless<T>(
 
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+    use std::collections::VecDeque;
+
     use tokio::sync::Mutex;
     use tokio::time::Instant;
 
@@ -251,6 +254,132 @@ mod tests {
             let Fate::Unknown(_, said) = fate else { panic!("{fate:?}") };
             assert_eq!((begun.elapsed().as_secs(), &*said), (1 + seconds, why));
         }
+    }
+
+    /// A write whose requests have scripted answers, and which notes what it does. Where the script ends, it
+    /// stays the same: nothing is answered, and nothing has arrived.
+    struct Scripted {
+        sends: RefCell<VecDeque<Result<(), Failure>>>,
+        looks: RefCell<VecDeque<Result<ReadBack<()>, Failure>>>,
+        /// `s`end, `l`ook, and pauses in milliseconds.
+        done: RefCell<Vec<String>>,
+    }
+
+    impl Write for Scripted {
+        type State = ();
+
+        async fn send(&self) -> Result<(), Failure> {
+            self.done.borrow_mut().push("s".to_owned());
+            self.sends.borrow_mut().pop_front().unwrap_or_else(|| Err(lost()))
+        }
+
+        async fn look(&self) -> Result<ReadBack<()>, Failure> {
+            self.done.borrow_mut().push("l".to_owned());
+            self.looks.borrow_mut().pop_front().unwrap_or(Ok(ReadBack::Still))
+        }
+
+        async fn pause(&self, time: Duration) {
+            self.done.borrow_mut().push(time.as_millis().to_string());
+        }
+
+        fn open(&self) -> String {
+            "not there".to_owned()
+        }
+    }
+
+    fn lost() -> Failure {
+        let kind = FailureKind::Lost("EOF".to_owned());
+        Failure { kind, ..Failure::unreadable("host", "/scale", "") }
+    }
+
+    fn answer(code: u16) -> Failure {
+        let kind = FailureKind::Api(Box::new(ApiStatus { code, ..ApiStatus::default() }));
+        Failure { kind, ..lost() }
+    }
+
+    /// Returns the outcome of a script, and what was done for it.
+    fn settle(
+        sends: Vec<Result<(), Failure>>,
+        looks: Vec<Result<ReadBack<()>, Failure>>,
+        cut: impl Future<Output = ()>,
+    ) -> (Fate<()>, String) {
+        let write = Scripted {
+            sends: RefCell::new(sends.into()),
+            looks: RefCell::new(looks.into()),
+            done: RefCell::default(),
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        let fate = runtime.unwrap().block_on(settled(&write, cut));
+        (fate, write.done.into_inner().join(" "))
+    }
+
+    #[test]
+    fn a_lost_answer_is_looked_for_and_the_write_sent_once_more() {
+        let cause = lost().to_string();
+        let told = |told| Fate::Written { state: (), told };
+        let reading = |ours| told(Told::Reading(cause.clone(), ours));
+        let superseded = |what: &str| Fate::Superseded(format!("{cause}; {what}"));
+        let unknown = |why: &str| Fate::Unknown(cause.clone(), why.to_owned());
+        let theirs = || Ok(ReadBack::Replaced("theirs".to_owned()));
+        let failed = answer(500);
+        let failing = || Vec::from([0; 6].map(|_| Err(failed.clone())));
+        for (sends, looks, want, done) in [
+            (vec![Ok(())], vec![], told(Told::Answer), "s"),
+            (vec![Err(answer(403))], vec![], Fate::Refused(answer(403)), "s"),
+            (vec![Err(answer(409))], vec![], Fate::Overtaken(answer(409).to_string()), "s"),
+            (
+                vec![Err(failed.clone())],
+                vec![theirs()],
+                Fate::Superseded(format!("{failed}; theirs")),
+                "s l",
+            ),
+            (vec![], vec![Ok(ReadBack::Written((), true))], reading(true), "s l"),
+            (vec![], vec![Ok(ReadBack::Written((), false))], reading(false), "s l"),
+            (vec![], vec![theirs()], superseded("theirs"), "s l"),
+            (vec![], vec![Err(answer(404))], superseded(&format!("now {}", answer(404))), "s l"),
+            (vec![Err(lost()), Ok(())], vec![], told(Told::Again(cause.clone())), "s l s"),
+            // Whatever the second answer is, reading decides.
+            (
+                vec![Err(lost()), Err(answer(409))],
+                vec![Ok(ReadBack::Still), theirs()],
+                superseded("theirs"),
+                "s l s l",
+            ),
+            (vec![], vec![], unknown("not there"), "s l s l 200 l 400 l 800 l 1600 l"),
+            // It is sent again only over the state that it replaces.
+            (
+                vec![],
+                failing(),
+                unknown(&format!("reading also failed: {failed}")),
+                "s l 200 l 400 l 800 l 1600 l",
+            ),
+            (
+                vec![Err(lost()), Ok(())],
+                vec![Err(failed.clone())],
+                told(Told::Again(cause.clone())),
+                "s l 200 l s",
+            ),
+        ] {
+            let (fate, did) = settle(sends, looks, std::future::pending());
+            assert_eq!((fate, &*did), (want, done));
+        }
+    }
+
+    /// What was interrupted is not sent again.
+    #[test]
+    fn a_write_that_is_cut_is_only_looked_for() {
+        let looks = vec![Ok(ReadBack::Still), Ok(ReadBack::Written((), true))];
+        let (fate, did) = settle(vec![], looks, ready(()));
+        let told = Told::Reading(lost().to_string(), true);
+        assert_eq!((fate, &*did), (Fate::Written { state: (), told }, "s l l"));
+    }
+
+    /// The time for all of them is allowed before the first.
+    #[test]
+    fn the_most_requests_are_those_of_a_write_that_never_shows() {
+        let (_, did) = settle(vec![], vec![], std::future::pending());
+        let requests = did.split(' ').filter(|it| matches!(*it, "s" | "l")).count();
+        assert_eq!(requests, REQUESTS as usize);
     }
 
     #[test]

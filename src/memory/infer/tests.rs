@@ -3,7 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::super::states::tests::{of, second, state};
+use super::super::states::tests::{above, event, of, pass, second, state};
 use super::super::{Extreme, Ground, Knowledge, Possible, Remembered};
 use super::{
     Controller, Evidence, Hpa, Known, Recommendation, Running, Scale, StatusSilent,
@@ -20,18 +20,9 @@ use crate::snapshot::memory::ScaleEvent;
 
 /// Returns the highest recommendation, given the bounds from statuses, each from one second to another.
 fn highest(hpa: &Hpa, seen: &[(i32, i32, i64, i64)], now: i64) -> Extreme {
-    let seen = seen.iter().map(|&(at_least, at_most, time, until)| {
-        let (time, until) = (second(time), second(until));
-        let may_lack_recommendation = (at_least, at_most) == (0, i32::MAX);
-        SeenPass {
-            at_least,
-            at_most,
-            likely: None,
-            time,
-            until,
-            spec_changed: false,
-            may_lack_recommendation,
-        }
+    let seen = seen.iter().map(|&(at_least, at_most, time, until)| SeenPass {
+        may_lack_recommendation: (at_least, at_most) == (0, i32::MAX),
+        ..pass((at_least, at_most), time, until)
     });
     let evidence = Evidence { seen: seen.collect(), ..Evidence::default() };
     inferred(hpa, &evidence, now).highest
@@ -75,18 +66,8 @@ fn the_first_pass_after_a_change_may_be_the_first_of_all() {
         renewed: second(390),
         duration: SignedDuration::from_secs(15),
     };
-    let (time, until) = (second(97), second(390));
-    let first = SeenPass {
-        at_least: 3,
-        at_most: 3,
-        likely: None,
-        time,
-        until,
-        spec_changed: true,
-        may_lack_recommendation: false,
-    };
     let at_most = |spec_changed| {
-        let seen = vec![SeenPass { spec_changed, ..first }];
+        let seen = vec![SeenPass { spec_changed, ..pass((3, 3), 97, 390) }];
         let evidence = Evidence { lease: Some(lease), seen, ..Evidence::default() };
         inferred(&hpa, &evidence, 391).highest.at_most
     };
@@ -147,29 +128,6 @@ fn a_rescale_may_be_a_second_later_than_the_status_that_begins_the_chain() {
     }
 }
 
-fn seen((at_least, at_most): (i32, i32), time: i64, until: i64) -> SeenPass {
-    SeenPass {
-        at_least,
-        at_most,
-        likely: None,
-        time: second(time),
-        until: second(until),
-        spec_changed: false,
-        may_lack_recommendation: false,
-    }
-}
-
-fn event(uid: &str, reason: &str, time: Timestamp) -> Event {
-    Event {
-        uid: uid.to_owned(),
-        reason: reason.to_owned(),
-        first: Some(time),
-        last: Some(time),
-        count: 1,
-        ..Event::default()
-    }
-}
-
 fn lease(acquired: Timestamp, renewed: Timestamp) -> Evidence {
     let lease = Lease { acquired, renewed, duration: SignedDuration::from_secs(1000) };
     Evidence { lease: Some(lease), ..Evidence::default() }
@@ -193,9 +151,9 @@ fn an_hpa_that_was_never_reconciled_has_no_history() {
     assert!(!found(&|hpa| hpa.status.conditions = state((0, 0, 8, None)).status.conditions, None));
     assert!(!found(&|hpa| hpa.status.last_scale_time = Some(second(90)), None));
     assert!(!found(&|hpa| hpa.written.status = Some(second(100)), None));
-    assert!(found(&|_| (), Some(event("u", "Other", second(90)))));
-    assert!(!found(&|_| (), Some(event("other", "Other", second(90)))));
-    assert!(!found(&|_| (), Some(event("u", "FailedUpdateStatus", second(90)))));
+    assert!(found(&|_| (), Some(event("u", "Other", "", 90))));
+    assert!(!found(&|_| (), Some(event("other", "Other", "", 90))));
+    assert!(!found(&|_| (), Some(event("u", "FailedUpdateStatus", "", 90))));
 }
 
 #[test]
@@ -203,7 +161,7 @@ fn something_is_known_if_a_status_or_an_event_shows_it() {
     let whole = state((100, 50, 8, None));
     let mut ours = whole.clone();
     ours.written.by_us = true;
-    let passes = || Evidence { seen: vec![seen((3, 3), 80, 95)], ..lease(second(0), second(90)) };
+    let passes = || Evidence { seen: vec![pass((3, 3), 80, 95)], ..lease(second(0), second(90)) };
     let silent = Ground::StatusSilent(StatusSilent::WrittenByUs);
     let leads = Ground::Controller(Running::Leads(second(0)));
     for (hpa, evidence, knowledge, first, last) in [
@@ -237,7 +195,7 @@ fn what_has_been_overwritten_is_not_likely() {
     let hpa = state((130, 50, 8, Some(30)));
     for (until, kept) in [(119, false), (120, true), (121, true)] {
         let evidence =
-            Evidence { seen: vec![seen((3, 3), 60, until)], ..lease(second(0), second(130)) };
+            Evidence { seen: vec![pass((3, 3), 60, until)], ..lease(second(0), second(130)) };
         let found = remembered(&hpa, &evidence, second(131)).likely.recommendations;
         assert_eq!(found.iter().any(|it| it.replicas == 3), kept, "{until}");
     }
@@ -287,9 +245,9 @@ fn a_time_at_the_end_of_the_calendar_leaves_nothing_known() {
             let mut hpa = state((100, 50, 8, Some(300)));
             hpa.status.last_scale_time = Some(second(90));
             let mut evidence = Evidence {
-                events: vec![event("u", "Other", second(90))],
-                scaled: vec![event("u", "Other", second(90))],
-                seen: vec![seen((3, 3), 80, 95)],
+                events: vec![event("u", "Other", "", 90)],
+                scaled: vec![event("u", "Other", "", 90)],
+                seen: vec![pass((3, 3), 80, 95)],
                 ..lease(second(0), second(90))
             };
             let change = ScaleEvent { replicas: 1, time: second(90), outdated: false };
@@ -373,14 +331,8 @@ fn rescales_that_only_events_tell_of_need_those_of_the_target() {
         hpa.spec.behavior =
             serde_json::from_value(json!({"scaleUp": {"policies": policies}})).unwrap();
         hpa.status.last_scale_time = Some(second(85));
-        let rescaled = |size: i32, time| Event {
-            message: format!("New size: {size}; reason: cpu above target"),
-            ..event("u", "SuccessfulRescale", second(time))
-        };
-        input.evidence = Evidence {
-            events: vec![rescaled(4, 40), rescaled(6, 85)],
-            ..lease(second(0), second(100))
-        };
+        input.evidence =
+            Evidence { events: vec![above(4, 40), above(6, 85)], ..lease(second(0), second(100)) };
         input.snapshot.hpa = hpa;
         input.snapshot.controller = of("v1.36");
         input.snapshot.now = second(101);

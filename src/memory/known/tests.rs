@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use super::{Known, Rescale, RescaleReason, rescales, status_lost};
-use crate::memory::states::tests::{of, second, state};
+use crate::memory::states::tests::{event, of, pass, second, state};
 use crate::snapshot::evidence::{Event, Evidence, Lease, SeenPass};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
 
@@ -26,29 +26,8 @@ fn led(acquired: i64, renewed: i64) -> Evidence {
     Evidence { lease: Some(lease), ..Evidence::default() }
 }
 
-/// Returns an event about an HPA of this uid.
-fn event(uid: &str, reason: &str, message: &str, last: i64) -> Event {
-    Event {
-        uid: uid.to_owned(),
-        reason: reason.to_owned(),
-        message: message.to_owned(),
-        first: Some(second(last)),
-        last: Some(second(last)),
-        count: 1,
-        ..Event::default()
-    }
-}
-
 fn seen(time: i64, until: i64) -> SeenPass {
-    SeenPass {
-        at_least: 8,
-        at_most: 8,
-        likely: None,
-        time: second(time),
-        until: second(until),
-        spec_changed: false,
-        may_lack_recommendation: false,
-    }
+    pass((8, 8), time, until)
 }
 
 /// Knows an HPA whose next pass is over the same spec, with the gates of v1.37 off.

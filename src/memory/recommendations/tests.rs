@@ -8,7 +8,7 @@ use super::{Held, ends, extremes, held, holding};
 use crate::memory::ground::Ground;
 use crate::memory::known::Known;
 use crate::memory::sighting::Sighting;
-use crate::memory::states::tests::{of, second, state};
+use crate::memory::states::tests::{above, of, pass, rescale, second, state};
 use crate::memory::{Ends, Extreme};
 use crate::snapshot::evidence::{Event, Evidence, Lease, SeenPass};
 use crate::snapshot::hpa::Hpa;
@@ -54,34 +54,6 @@ fn sighting() -> Sighting {
         held_up_by: None,
         reason: "ReadyForNewScale",
     }
-}
-
-fn seen((at_least, at_most): (i32, i32), time: i64, until: i64) -> SeenPass {
-    SeenPass {
-        at_least,
-        at_most,
-        likely: None,
-        time: second(time),
-        until: second(until),
-        spec_changed: false,
-        may_lack_recommendation: false,
-    }
-}
-
-fn rescale(size: i32, reason: &str, time: i64) -> Event {
-    Event {
-        uid: "u".to_owned(),
-        reason: "SuccessfulRescale".to_owned(),
-        message: format!("New size: {size}; reason: {reason}"),
-        first: Some(second(time)),
-        last: Some(second(time)),
-        count: 1,
-        ..Event::default()
-    }
-}
-
-fn above(size: i32, time: i64) -> Event {
-    rescale(size, "cpu above target", time)
 }
 
 /// What is held: the bounds of the replicas, since when, and the most likely replicas and time.
@@ -245,7 +217,7 @@ fn what_held_back_the_last_pass_was_in_its_window() {
     // If all passes since are known, it was one of those that may have asked for 5 to 9.
     let with = |bounds: [(i32, i32); 3]| {
         let [first, second, third] = bounds;
-        let passes = [seen(first, 50, 75), seen(second, 75, 95), seen(third, 95, 100)];
+        let passes = [pass(first, 50, 75), pass(second, 75, 95), pass(third, 95, 100)];
         found(&down, &passes, 0)[0]
     };
     let none = (3, 4);
@@ -257,8 +229,8 @@ fn what_held_back_the_last_pass_was_in_its_window() {
     assert_eq!(with([none, (9, ANY), none]), ((5, 9), 74, (5, 80)));
     assert_eq!(with([none, (10, 10), none]), ((5, 9), 69, (5, 100)));
     // Most likely the last one that most likely asked for that.
-    let likely = |replicas| SeenPass { likely: Some(replicas), ..seen((3, 9), 75, 95) };
-    let passes = |one| [seen(none, 50, 75), one, seen((3, 9), 95, 100)];
+    let likely = |replicas| SeenPass { likely: Some(replicas), ..pass((3, 9), 75, 95) };
+    let passes = |one| [pass(none, 50, 75), one, pass((3, 9), 95, 100)];
     assert_eq!(found(&down, &passes(likely(6)), 0), [((5, 9), 74, (5, 80))]);
     assert_eq!(found(&down, &passes(likely(4)), 0), [((5, 9), 74, (5, 95))]);
 }
@@ -287,15 +259,15 @@ fn earlier_statuses_show_recommendations() {
         }
         found
     };
-    let one = |time, until| [seen((5, 9), time, until)];
+    let one = |time, until| [pass((5, 9), time, until)];
     assert_eq!(found(&one(60, 115), led(0), 131), [((5, 9), 94, (5, 94))]);
     assert_eq!(found(&one(100, 115), led(0), 131), [((5, 9), 99, (5, 100))]);
-    let likely = [SeenPass { likely: Some(6), ..seen((5, 9), 100, 115) }];
+    let likely = [SeenPass { likely: Some(6), ..pass((5, 9), 100, 115) }];
     assert_eq!(found(&likely, led(0), 131), [((5, 9), 99, (6, 100))]);
-    let two = [seen((5, 9), 100, 115), seen((3, 3), 115, 130)];
+    let two = [pass((5, 9), 100, 115), pass((3, 3), 115, 130)];
     assert_eq!(found(&two, led(0), 131), [((5, 9), 99, (5, 100)), ((3, 3), 114, (3, 115))]);
     // Not what bounds nothing, or is of an older spec.
-    assert_eq!(found(&[seen((0, ANY), 100, 115)], led(0), 131), []);
+    assert_eq!(found(&[pass((0, ANY), 100, 115)], led(0), 131), []);
     assert_eq!(found(&one(40, 49), led(0), 131), []);
 
     // A pass whose status was lost may have been in between.
@@ -313,8 +285,8 @@ fn earlier_statuses_show_recommendations() {
     assert_eq!(found(&one(60, 115), led(94), 131), []);
     // If only after it, it used one of 7 and 8.
     assert_eq!(found(&one(60, 115), led(132), 133), [((5, 9), 94, (5, 94))]);
-    assert_eq!(found(&[seen((9, 9), 60, 115)], led(132), 133), [((7, 9), 94, (7, 94))]);
-    assert_eq!(found(&[seen((5, 5), 60, 115)], led(132), 133), [((5, 8), 94, (5, 94))]);
+    assert_eq!(found(&[pass((9, 9), 60, 115)], led(132), 133), [((7, 9), 94, (7, 94))]);
+    assert_eq!(found(&[pass((5, 5), 60, 115)], led(132), 133), [((5, 8), 94, (5, 94))]);
 }
 
 #[test]
@@ -418,7 +390,7 @@ fn a_hold_ends_with_what_is_certain_or_possible() {
 /// Passes of which all is known bound a hold one by one, by their age at the next pass.
 #[test]
 fn known_passes_end_a_hold_one_by_one() {
-    let passes = |one, other| vec![seen(one, 50, 85), seen(other, 85, 100)];
+    let passes = |one, other| vec![pass(one, 50, 85), pass(other, 85, 100)];
     let seen = Pass { seen: passes((1, 5), (3, 7)), ..Pass::new((46, 40)) };
     let [_, down, _, up] = seen.ends();
     // Down: what was overwritten at 85 is 45 s old at the next pass, at 100 30 s.

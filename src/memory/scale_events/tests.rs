@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Event, ScaleEvent, changes, followed, is_by_another, split};
 use crate::memory::ground::{Counted, Ground, Uncounted};
 use crate::memory::known::Known;
-use crate::memory::states::tests::{of, second, state};
+use crate::memory::states::tests::{above, event, of, second, state};
 use crate::snapshot::evidence::{Evidence, Lease, Rescales};
 use crate::snapshot::hpa::{Behavior, Hpa, HpaSpec};
 
@@ -45,22 +45,6 @@ fn seen(rescales: &[(i32, i64)]) -> Evidence {
 
 fn change(&(replicas, time): &(i32, i64)) -> ScaleEvent {
     ScaleEvent { replicas, time: second(time), outdated: false }
-}
-
-fn event(reason: &str, message: &str, time: i64) -> Event {
-    Event {
-        uid: "u".to_owned(),
-        reason: reason.to_owned(),
-        message: message.to_owned(),
-        first: Some(second(time)),
-        last: Some(second(time)),
-        count: 1,
-        ..Event::default()
-    }
-}
-
-fn above(size: i32, time: i64) -> Event {
-    event("SuccessfulRescale", &format!("New size: {size}; reason: cpu above target"), time)
 }
 
 /// Returns the evidence of events, in the time of a leader since the start.
@@ -145,7 +129,7 @@ fn passes_without_behavior_remember_nothing() {
 #[test]
 fn what_no_status_shows_may_be_anything() {
     let lost = |time, since| {
-        let events = vec![event("FailedUpdateStatus", "", time)];
+        let events = vec![event("u", "FailedUpdateStatus", "", time)];
         let mut never = hpa(90, &[60], &[]);
         never.status.last_scale_time = None;
         why(&never, &Evidence { events, ..led(since) })
@@ -158,7 +142,7 @@ fn what_no_status_shows_may_be_anything() {
     assert_eq!(lost(90, 90), nothing, "its controller is gone");
 
     let replaced = |created: i64, since: Option<i64>| {
-        let other = Event { uid: "other".to_owned(), ..event("Other", "", 10) };
+        let other = event("other", "Other", "", 10);
         let mut hpa = hpa(90, &[60], &[]);
         hpa.written.created = Some(second(created));
         hpa.status.last_scale_time = None;
@@ -374,7 +358,7 @@ fn the_reason_of_a_rescale_has_a_direction() {
         ("", 3, false),
     ] {
         let message = format!("New size: {to}; reason: {reason}");
-        let events = vec![above(4, 40), event("SuccessfulRescale", &message, 85)];
+        let events = vec![above(4, 40), event("u", "SuccessfulRescale", &message, 85)];
         let found = counted(&hpa(85, &[60], &[]), &told(events));
         let wanted = if fits { Ok(vec![(to - 4, 85)]) } else { Err(Uncounted::EventsIncomplete) };
         assert_eq!(found, wanted, "{reason} {to}");
@@ -384,7 +368,7 @@ fn the_reason_of_a_rescale_has_a_direction() {
 #[test]
 fn a_change_of_the_target_by_another_spoils_the_count() {
     let scaled = |message: &str, time| {
-        let scaled = vec![event("ScalingReplicaSet", message, time)];
+        let scaled = vec![event("u", "ScalingReplicaSet", message, time)];
         let events = vec![above(4, 40), above(6, 85)];
         counted(&hpa(85, &[60], &[]), &Evidence { scaled, ..told(events) })
     };
@@ -402,7 +386,7 @@ fn too_many_events_may_hide_some() {
         let mut hpa = hpa(85, &[period], &[]);
         hpa.written.created = Some(second(created));
         hpa.written.spec = hpa.written.created;
-        let more = Event { count: other, ..event("Other", "", 30) };
+        let more = Event { count: other, ..event("u", "Other", "", 30) };
         let evidence = lease.map_or_else(Evidence::default, led);
         let events = vec![above(4, 40), above(6, 85), more];
         // Older ones than the period count only as events.

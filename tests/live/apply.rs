@@ -15,6 +15,8 @@
 //! | 48 | another writer afterwards | `apply_rest::a_wait_follows_the_replicas` |
 //! | 49 | signals | `apply_rest::a_signal_before_the_write_or_during_it` |
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use super::api::{Answer, Auth, Cluster, Fault, Recorded, Server, When, answer::status};
@@ -61,7 +63,7 @@ pub(super) fn set(cluster: &mut Cluster, replicas: i64, manager: &str) {
 }
 
 /// Deletes the target and creates another of the same name.
-fn recreate(cluster: &mut Cluster) {
+pub(super) fn recreate(cluster: &mut Cluster) {
     cluster.remove("apps/v1", "Deployment", WEB);
     cluster.put(json!({
         "apiVersion": "apps/v1",
@@ -420,6 +422,15 @@ fn a_lost_answer_is_settled_by_reading() {
         ("cut after", vec![(put(), Fault::CutBeforeHead)], 0, 1, 4, own),
         ("cut in the answer", vec![(put(), Fault::CutInBody)], 0, 1, 4, own),
         ("an answer that is not JSON", vec![(put(), Fault::InvalidJson)], 0, 1, 4, own),
+        ("as told", vec![(put(), Fault::InvalidJson)], 0, 1, 4, "invalid response for PUT "),
+        (
+            "cut, and both arrive later",
+            vec![(put(), Fault::Late(Duration::from_secs(1))), (put(), Fault::CutBeforeHead)],
+            0,
+            2,
+            4,
+            own,
+        ),
         ("cut before", unheard(Fault::CutBeforeHead), 0, 2, 4, again),
         (
             "nothing can be read",

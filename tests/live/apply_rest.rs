@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::api::{Answer, Auth, Cluster, Fault, Server, When};
-use super::apply::{SCALE, WEB, apply, apply_as, cluster, set, writes};
+use super::api::{Answer, Auth, Cluster, Fault, Server, When, answer::status};
+use super::apply::{SCALE, WEB, apply, apply_as, cluster, recreate, set, writes};
 use super::{Change, HPAS, POD_METRICS, Ran, schema};
 
 fn hpa(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
@@ -487,6 +487,14 @@ fn a_wait_follows_the_replicas() {
     let gone: Change = |cluster| {
         cluster.remove("apps/v1", "Deployment", WEB);
     };
+    // It has as many replicas, all of them ready.
+    let recreated: Change = |cluster| {
+        recreate(cluster);
+        set(cluster, 4, "kubectl");
+        cluster.edit("apps/v1", "Deployment", WEB, |target| {
+            target["status"] = json!({"replicas": 4, "readyReplicas": 4});
+        });
+    };
     for (change, wait, code, end, told) in [
         (Some(ready), "--wait", 0, "ready", "all 4 replicas are ready"),
         (
@@ -497,6 +505,7 @@ fn a_wait_follows_the_replicas() {
             "kube-controller-manager has since set the replicas to 2",
         ),
         (Some(gone), "--wait=30s", 1, "gone", "the target no longer exists"),
+        (Some(recreated), "--wait=30s", 1, "gone", "the target no longer exists"),
         (None, "--wait=300ms", 1, "timedOut", "the replicas were not ready in time (0 are)"),
     ] {
         let run = |more: &[&str]| {
@@ -704,6 +713,17 @@ fn a_lost_answer_to_the_rest_is_settled_too() {
                 json!(true),
             ),
             (
+                "cut, and both arrive later",
+                vec![
+                    (write(), Fault::Late(Duration::from_secs(1))),
+                    (write(), Fault::CutBeforeHead),
+                ],
+                None,
+                0,
+                2,
+                json!(true),
+            ),
+            (
                 "never heard",
                 vec![(write(), Fault::Unheard), (write(), Fault::Unavailable(None))],
                 None,
@@ -728,11 +748,27 @@ fn a_lost_answer_to_the_rest_is_settled_too() {
             let extra = &answer[if path == events { "event" } else { "status" }];
             assert_eq!(extra["written"], written, "{name} {path}");
             assert_eq!(answer["result"]["outcome"], "written", "{name} {path}");
-            let known = !ran.stderr.contains("unknown whether it was written");
-            assert_eq!(known, !written.is_null(), "{name} {path}: {}", ran.stderr);
+            let open = match path == events {
+                true => "it does not exist or cannot be read, and may still arrive",
+                false => "the HPA is unchanged, and the write may still take effect",
+            };
+            let open = format!("unknown whether it was written: {open}");
+            let is_known = !ran.stderr.contains(&open);
+            assert_eq!(is_known, !written.is_null(), "{name} {path}: {}", ran.stderr);
             assert_eq!(writes(&server).len(), 1 + sent, "{name} {path}");
         }
     }
+    // Whoever may read events sends none again while they cannot be read.
+    let mut cluster = cluster();
+    let sent = || When::on(events).method("POST");
+    cluster.fault(sent(), Fault::CutBeforeHead);
+    cluster.fault(When::on(events).method("GET"), Fault::InternalError);
+    let server = Server::start(cluster);
+    let ran = apply(&server, &["--yes", "--event"]);
+    assert_eq!(ran.code, Some(7), "{}", ran.stderr);
+    let told = "unknown whether it was written: reading also failed: Error from server";
+    assert!(ran.stderr.contains(told), "{}", ran.stderr);
+    assert_eq!(writes(&server).len(), 2);
 }
 
 /// Transient failures do not end a wait, and nothing makes it longer.
@@ -768,6 +804,23 @@ fn a_wait_rides_out_faults_until_its_own_end() {
             1,
             "the last check failed: Unable to connect to the server: timed out after ",
         ),
+        (
+            "answers after the end",
+            vec![
+                (target().nth(6), Fault::Before(ready)),
+                (target().from(6), Fault::DelayAnswer(Duration::from_millis(100))),
+            ],
+            "--wait=1ms",
+            0,
+            "all 4 replicas are ready",
+        ),
+        (
+            "is denied",
+            vec![(target().from(6), Fault::Answer(status(403, "Forbidden", "not you", None)))],
+            "--wait=30s",
+            1,
+            "error: failed to wait: Error from server (Forbidden): not you",
+        ),
     ] {
         let mut cluster = cluster();
         for (when, fault) in faults {
@@ -781,6 +834,19 @@ fn a_wait_rides_out_faults_until_its_own_end() {
         assert!(text.contains(told), "{name}: {text}");
         assert!(ran.stdout.contains("\ndeployment.apps/web scaled\n"), "{name}");
     }
+}
+
+/// The time between two looks grows: after 0, 0.25, 0.75 and 1.5 s, the end.
+#[test]
+fn a_wait_looks_more_and_more_rarely() {
+    let server = Server::start(cluster());
+    let ran = apply(&server, &["--yes", "--wait=1500ms"]);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    let target = SCALE.strip_suffix("/scale").expect("a subresource");
+    let requests = server.requests();
+    let written = requests.iter().position(|request| request.method == "PUT").expect("a write");
+    let looks = requests[written..].iter().filter(|request| request.path == target).count();
+    assert!((2..=4).contains(&looks), "{looks}");
 }
 
 /// If no one can read the answer, standard error and the exit code still report what was written.

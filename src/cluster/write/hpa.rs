@@ -133,12 +133,7 @@ pub async fn send_event(
     session.allow(settle::REQUESTS);
     let Happened { type_, reason, message, time } = event;
     let time = SecondsTime(time).to_string();
-    // Named as in client-go, so that an event that is sent twice exists once.
-    let moment = Timestamp::now().as_nanosecond();
-    let name = match format!("{}.{moment:x}", hpa.name) {
-        name if name.len() <= LONGEST_NAME => name,
-        _ => format!("{FIELD_MANAGER}.{moment:x}"),
-    };
+    let name = event_name(&hpa.name, Timestamp::now());
     let body = json!({
         "kind": "Event",
         "apiVersion": "v1",
@@ -173,6 +168,15 @@ pub async fn send_event(
 
 /// The longest name that the server accepts.
 const LONGEST_NAME: usize = 253;
+
+/// Returns the name of an event about an HPA as in client-go, so that an event that is sent twice exists once.
+fn event_name(hpa: &str, time: Timestamp) -> String {
+    let moment = time.as_nanosecond();
+    match format!("{hpa}.{moment:x}") {
+        name if name.len() <= LONGEST_NAME => name,
+        _ => format!("{FIELD_MANAGER}.{moment:x}"),
+    }
+}
 
 /// An event to be sent under a unique name, which a second attempt cannot use again.
 struct EventWrite<'a> {
@@ -219,4 +223,20 @@ fn path_of(session: &Session, hpa: &Hpa) -> String {
 
 fn query(dry_run: bool) -> String {
     format!("{}fieldManager={FIELD_MANAGER}", if dry_run { "dryRun=All&" } else { "" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::event_name;
+
+    #[test]
+    fn an_event_is_named_after_its_hpa_as_far_as_the_server_accepts() {
+        let time = "2026-11-21T07:07:13.25Z".parse().unwrap();
+        let name = |length| event_name(&"a".repeat(length), time);
+        // The digits are those of the nanoseconds since 1970.
+        assert_eq!(name(3), "aaa.18e9fdaa0ab8bc80");
+        // A point and 16 digits follow.
+        assert_eq!(name(236), format!("{}.18e9fdaa0ab8bc80", "a".repeat(236)));
+        assert_eq!(name(237), "kubectl-hpa.18e9fdaa0ab8bc80");
+    }
 }

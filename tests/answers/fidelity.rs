@@ -38,6 +38,7 @@ struct Runs {
     properties: Vec<PropertyRun>,
     fuzz: Vec<FuzzRun>,
     mutants: Vec<Mutants>,
+    equivalent: Vec<Equivalent>,
 }
 
 /// Situations in which properties held.
@@ -61,14 +62,23 @@ struct FuzzRun {
 
 /// What became of the mutants of some code.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
+#[serde(deny_unknown_fields)]
 struct Mutants {
     code: String,
     unbuildable: u64,
-    killed: u64,
-    equivalent: u64,
-    alive: u64,
-    not_run: u64,
+    /// Some test fails.
+    failed: u64,
+    /// Some test never ends.
+    endless: u64,
+}
+
+/// Mutants that change no answer.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Equivalent {
+    reason: String,
+    /// Each with the path of its file first.
+    mutants: Vec<String>,
 }
 
 fn root() -> &'static Path {
@@ -262,23 +272,27 @@ fn fuzz(runs: &[FuzzRun]) -> String {
     format!("{table}\nIn all, long runs tried {} inputs.\n", number(all))
 }
 
-fn mutants(all: &[Mutants]) -> String {
-    let count = |it: &Mutants| it.unbuildable + it.killed + it.equivalent + it.alive + it.not_run;
-    let rows = all.iter().map(|it| {
-        let counts = [count(it), it.unbuildable, it.killed, it.equivalent, it.alive, it.not_run];
-        [format!("`{}`", it.code)].into_iter().chain(counts.map(number)).collect()
-    });
-    let head = [
-        "code",
-        "mutants",
-        "do not compile",
-        "killed",
-        "equivalent",
-        "not killed so far",
-        "not run",
-    ];
-    let table = table(&head, rows);
-    format!("{table}\nIn all, {} mutants.\n", number(all.iter().map(count).sum::<u64>()))
+fn mutants(all: &[Mutants], equivalent: &[Equivalent]) -> String {
+    let listed = || equivalent.iter().flat_map(|it| &it.mutants);
+    let of = |it: &Mutants| listed().filter(|mutant| mutant.starts_with(&it.code)).count() as u64;
+    assert_eq!(all.iter().map(of).sum::<u64>(), listed().count() as u64, "each is of one code");
+    let count = |it: &Mutants| it.unbuildable + it.failed + it.endless + of(it);
+    let row = |name: String, counts: [u64; 5]| {
+        [name].into_iter().chain(counts.map(number)).collect::<Vec<_>>()
+    };
+    let counts = |it: &Mutants| [count(it), it.unbuildable, it.failed, it.endless, of(it)];
+    let sum =
+        all.iter().map(counts).reduce(|one, other| std::array::from_fn(|i| one[i] + other[i]));
+    let rows = all.iter().map(|it| row(format!("`{}`", it.code), counts(it)));
+    let rows = rows.chain([row("all".to_owned(), sum.expect("some code"))]);
+    let head =
+        ["code", "mutants", "do not compile", "a test fails", "a test never ends", "equivalent"];
+    table(&head, rows)
+}
+
+fn equivalents(all: &[Equivalent]) -> String {
+    let row = |it: &Equivalent| vec![it.reason.clone(), number(it.mutants.len())];
+    table(&["reason", "mutants"], all.iter().map(row))
 }
 
 fn properties(runs: &[PropertyRun]) -> String {
@@ -301,7 +315,8 @@ fn the_report_has_the_figures() {
         ("others", others()),
         ("properties", properties(&runs.properties)),
         ("fuzz", fuzz(&runs.fuzz)),
-        ("mutants", mutants(&runs.mutants)),
+        ("mutants", mutants(&runs.mutants, &runs.equivalent)),
+        ("equivalent", equivalents(&runs.equivalent)),
     ] {
         let (start, end) = (format!("<!-- {name} -->\n"), "<!-- end -->\n");
         let (before, rest) = wanted.split_once(&*start).unwrap_or_else(|| panic!("no {start}"));

@@ -807,8 +807,8 @@ fn a_wait_rides_out_faults_until_its_own_end() {
         (
             "answers after the end",
             vec![
-                (target().nth(6), Fault::Before(ready)),
-                (target().from(6), Fault::DelayAnswer(Duration::from_millis(100))),
+                (target().nth(5), Fault::Before(ready)),
+                (target().from(5), Fault::DelayAnswer(Duration::from_millis(100))),
             ],
             "--wait=1ms",
             0,

@@ -378,8 +378,8 @@ mod tests {
     #[test]
     fn the_most_requests_are_those_of_a_write_that_never_shows() {
         let (_, did) = settle(vec![], vec![], std::future::pending());
-        let requests = did.split(' ').filter(|it| matches!(*it, "s" | "l")).count();
-        assert_eq!(requests, REQUESTS as usize);
+        let count = did.split(' ').filter(|it| matches!(*it, "s" | "l")).count();
+        assert_eq!(count, REQUESTS as usize);
     }
 
     #[test]

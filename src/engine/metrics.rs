@@ -709,6 +709,7 @@ mod tests {
             (&[i64::MAX - 1, 2, -5], i64::MAX),
             (&[i64::MIN, -1], i64::MAX),
             (&[1, 2, 3], 6),
+            (&[10_i64.pow(12), 0, 10_i64.pow(12)], 2 * 10_i64.pow(12)),
         ] {
             let of = |&value: &i64| ExternalValue { value, ..ExternalValue::default() };
             let list: Vec<ExternalValue> = values.iter().map(of).collect();

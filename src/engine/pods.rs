@@ -412,6 +412,26 @@ mod tests {
         }
     }
 
+    /// Whatever the order, and if they share what both have.
+    #[test]
+    fn each_pod_has_its_own_value_and_request() {
+        let containers = json!([container("app", "100m")]);
+        let plain = pod(&json!({"containers": containers}));
+        let whole = json!({"containers": containers, "resources": {"requests": {"cpu": "1"}}});
+        let mut whole = Pod { name: "web-2".into(), ..pod(&whole) };
+        whole.share(&plain);
+        let pods = [Shared::from(plain), Shared::from(whole)];
+        let selected = Selected::new(&pods, &Selector::parse("app=web").unwrap());
+        let now = Timestamp::UNIX_EPOCH;
+        let sample = |value| Sample { value, timestamp: now, window: SignedDuration::ZERO };
+        let samples = [("web-2", sample(2)), ("web-1", sample(1))].into_iter();
+        let rules = Rules { pod_level_requests: true, ..rules() };
+        let mut rows = selected.group(samples, "memory", &Controller::default(), &rules, now).rows;
+        selected.fill_requests(&mut rows, "cpu", None, &rules).unwrap();
+        let told: Vec<_> = rows.iter().map(|row| (row.value, row.request)).collect();
+        assert_eq!(told, [(Some(1), Some(100)), (Some(2), Some(1000))]);
+    }
+
     #[test]
     fn metrics_of_unknown_pods_are_counted_apart() {
         let pods = [Shared::from(pod(&json!({})))];

@@ -309,6 +309,32 @@ mod tests {
         Grouped { rows, strangers: HashMap::new(), counts }
     }
 
+    /// Before 1.28, averages took a ratio of exactly 1 for one that asks for more.
+    #[test]
+    fn at_the_target_missing_pods_once_counted_as_idle() {
+        let tolerances = Tolerances { down: 0.1, up: 0.1 };
+        for (version, target, expected) in [
+            ("v1.27", PerPodTarget::Average(100), (1, Because::RatioTimesFilled, Fill::Zero)),
+            ("v1.28", PerPodTarget::Average(100), (2, Because::FilledWithinTolerance, Fill::None)),
+            (
+                "v1.27",
+                PerPodTarget::Utilization(50),
+                (2, Because::FilledWithinTolerance, Fill::None),
+            ),
+        ] {
+            let version = version.parse().unwrap();
+            let rules = Rules::of(&version, Gates::new(&version, |_| None));
+            let terms = Terms { rules: &rules, tolerances: &tolerances };
+            let mut grouped = grouped(&[100], 0, 1);
+            for row in &mut grouped.rows {
+                row.request = Some(200);
+            }
+            let (found, _) = from_pods(&mut grouped, target, terms, 2).unwrap();
+            let missing_as = found.filled.map(|filled| filled.missing).unwrap();
+            assert_eq!((found.replicas, found.because, missing_as), expected, "{version:?}");
+        }
+    }
+
     /// Where a limit and the count are equal, the replicas are the same for two reasons; the trace has one.
     #[test]
     fn the_trace_says_what_was_assumed_and_why_the_replicas_follow() {

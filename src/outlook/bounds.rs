@@ -254,6 +254,8 @@ mod tests {
             // Each period has its own past.
             (policies("Min", &[("Pods", 1, 15), ("Percent", 900, 60)]), 90, (40, 50)),
             (policies("Max", &[("Pods", 1, 15), ("Percent", 200, 60)]), 5, (5, 40)),
+            // Policies of one period have one past: that with the highest limit of the second overflows the first.
+            (policies("Min", &[("Percent", 900, 60), ("Pods", 1, 60)]), 90, (40, 50)),
             // Everything may go at any time, and nothing if that is disabled.
             (policies("Max", &[("Percent", 100, 15)]), 5, (5, 5)),
             (policies("Disabled", &[("Pods", 1, 15)]), 5, (40, 40)),

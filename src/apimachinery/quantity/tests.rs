@@ -70,6 +70,7 @@ fn text_becomes_the_number_form_format_and_print_of_upstream() {
         ("0Pi", "0e0 (big)", Bin, "0"),
         ("0e-20", "0e-20 (big)", Exp, "0"),
         ("0e2000000000", "0e2000000000", Exp, "0"),
+        ("1000T", "1000e12", Dec, "1P"),
         // Suffixes end at E.
         ("1000P", "1000e15", Dec, "1E"),
         ("1000E", "1000e18", Dec, "1"),
@@ -535,6 +536,24 @@ proptest! {
         let read = Quantity::parse(&quantity.to_string()).unwrap();
         prop_assert_eq!(&read, &quantity);
         prop_assert_eq!(read.milli_value(), value);
+    }
+}
+
+/// 1 and 1.0000000000000000000000 are held in different forms, whose results differ.
+#[test]
+fn amounts_are_identical_in_number_and_form() {
+    let big = "1.0000000000000000000000";
+    for (one, other, expected) in [
+        ("1", "1", true),
+        ("1", "2", false),
+        ("1000", "1k", false),
+        (big, big, true),
+        (big, "2.0000000000000000000000", false),
+        (big, "1", false),
+        ("1", big, false),
+        ("8Ei", "9223372036.8547758070000000000", false),
+    ] {
+        assert_eq!(amount(one).is_identical(&amount(other)), expected, "{one} {other}");
     }
 }
 

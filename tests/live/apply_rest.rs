@@ -817,7 +817,7 @@ fn a_wait_rides_out_faults_until_its_own_end() {
         (
             "is denied",
             vec![(target().from(6), Fault::Answer(status(403, "Forbidden", "not you", None)))],
-            "--wait=30s",
+            "--wait=3s",
             1,
             "error: failed to wait: Error from server (Forbidden): not you",
         ),

@@ -699,7 +699,23 @@ fn value(milli: i64) -> MetricValueStatus {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn an_unknown_operator_of_a_selector_is_an_error() {
+        let of = |operator: &str| {
+            let expression = json!({"key": "app", "operator": operator, "values": ["web"]});
+            let selector = json!({"matchExpressions": [expression]});
+            let metric = json!({"name": "queue", "selector": selector});
+            check_selector(&serde_json::from_value(metric).unwrap())
+        };
+        assert_eq!(of("In"), Ok(()));
+        let unknown = "\"Is\" is not a valid label selector operator";
+        assert_eq!(of("Is"), Err(unknown.to_owned()));
+        assert_eq!(check_selector(&MetricIdentifier::default()), Ok(()));
+    }
 
     /// Only a sum beyond the largest number ends the loop: one that reaches it does not.
     #[test]

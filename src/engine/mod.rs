@@ -615,3 +615,6 @@ impl<'s> Reconciliation<'s> {
         condition.message = message.into();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::decision::{Decision, Step};
+use super::decision::{Block, Decision, Lacking, Outcome, Step, UnreadMetric};
 use super::reconcile;
 use crate::build;
 use crate::memory::Memory;
@@ -14,14 +14,21 @@ use crate::snapshot::{Documents, ExternalValue, MetricAnswer, Snapshot, Unread};
 
 /// Runs a pass over 4 replicas with one metric, whose answer it is.
 fn pass(metric: &Value, answer: MetricAnswer) -> Decision {
+    reconcile(&snapshot(metric, answer), &Memory::default())
+}
+
+fn snapshot(metric: &Value, answer: MetricAnswer) -> Snapshot {
     let hpa = build::hpa(&json!({"metrics": [metric]}));
     let items = [hpa, build::scale(4), build::state(&json!({}))];
     let mut objects = Objects::default();
     read_text(&build::list(items), "state", &mut objects).unwrap();
     let options = Options { name: "web".to_owned(), ..Options::default() };
     let input = assemble(objects, &options, build::NOW.parse().unwrap()).unwrap();
-    let snapshot = Snapshot { metrics: vec![answer], ..input.snapshot };
-    reconcile(&snapshot, &Memory::default())
+    Snapshot { metrics: vec![answer], ..input.snapshot }
+}
+
+fn six() -> MetricAnswer {
+    MetricAnswer::External(vec![ExternalValue { value: 6_000, ..ExternalValue::default() }])
 }
 
 /// Returns the published step that combines the metrics.
@@ -39,10 +46,43 @@ fn what_may_have_been_read_elsewhere_decides_nothing_here() {
     assert_eq!((unread.proposal, unread.outcome.scale_to), (None, None));
     assert_eq!((&unread.outcome.status, unread.block()), (&None, None));
     assert_eq!(combined(&unread)["unread"], 1);
-    let value = ExternalValue { value: 6_000, ..ExternalValue::default() };
-    let read = pass(&metric, MetricAnswer::External(vec![value]));
+    let read = pass(&metric, six());
     assert_eq!((read.proposal, read.outcome.scale_to), (Some(6), Some(6)));
     assert_eq!(combined(&read).get("unread"), None);
+}
+
+#[test]
+fn what_is_unknown_has_one_line_for_each_reason() {
+    let refused = |message: &str| Unread::Refused { message: message.to_owned() };
+    let missing = |documents| Unread::Missing { documents };
+    let external = Documents::ExternalMetricValueList;
+    let all = [refused("no"), missing(external), refused("never"), missing(external)];
+    let unread = (0..).zip(all).map(|(index, why)| UnreadMetric { index, why }).collect();
+    let outcome = pass(&build::external("queue", &build::average("1")), six()).outcome;
+    let found = Outcome { unread, ..outcome }.lacking();
+    let lacking = |missing, metrics: [usize; 2]| Lacking { missing, metrics: metrics.to_vec() };
+    assert_eq!(found, [lacking(None, [0, 2]), lacking(Some(external), [1, 3])]);
+}
+
+/// `SuccessfulRescale` and the error of a pass, in the words of the controller.
+#[test]
+fn a_rescale_that_cannot_be_written_is_none() {
+    let mut snapshot = snapshot(&build::external("queue", &build::average("1")), six());
+    let written = reconcile(&snapshot, &Memory::default());
+    let message = "New size: 6; reason: external metric queue(nil) above target";
+    assert_eq!(written.outcome.rescale().map(|event| &*event.message), Some(message));
+    assert_eq!((written.unwritten(), written.block()), (None, None));
+    snapshot.scale_update_error = Some("denied".to_owned());
+    let denied = reconcile(&snapshot, &Memory::default());
+    assert_eq!((denied.outcome.rescale(), denied.outcome.scale_to), (None, None));
+    assert_eq!(
+        (denied.unwritten(), denied.block()),
+        (Some((6, "denied")), Some(Block::NotWritten))
+    );
+    assert_eq!(
+        denied.outcome.error.as_deref(),
+        Some("failed to rescale Deployment/default/web: denied")
+    );
 }
 
 #[test]

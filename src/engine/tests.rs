@@ -59,9 +59,14 @@ fn what_is_unknown_has_one_line_for_each_reason() {
     let all = [refused("no"), missing(external), refused("never"), missing(external)];
     let unread = (0..).zip(all).map(|(index, why)| UnreadMetric { index, why }).collect();
     let outcome = pass(&build::external("queue", &build::average("1")), six()).outcome;
-    let found = Outcome { unread, ..outcome }.lacking();
-    let lacking = |missing, metrics: [usize; 2]| Lacking { missing, metrics: metrics.to_vec() };
-    assert_eq!(found, [lacking(None, [0, 2]), lacking(Some(external), [1, 3])]);
+    let metrics = ["a", "b", "c", "d"].map(|name| build::external(name, &build::average("1")));
+    let spec = serde_json::from_value(json!({"metrics": metrics})).unwrap();
+    let found = Outcome { unread, ..outcome }.lacking(&spec);
+    let lacking = |missing, metrics: [&str; 2]| Lacking {
+        missing,
+        metrics: metrics.map(str::to_owned).to_vec(),
+    };
+    assert_eq!(found, [lacking(None, ["a", "c"]), lacking(Some(external), ["b", "d"])]);
 }
 
 /// `SuccessfulRescale` and the error of a pass, in the words of the controller.

@@ -199,6 +199,25 @@ fn the_report_has_every_note() {
     assert!(texts[0].starts_with("maxReplicas of the HPA was 3, and is 100 since"), "{texts:?}");
 }
 
+/// Nothing is known of the status of then, so that it does not show that the HPA was new.
+#[test]
+fn replicas_below_the_minimum_of_then() {
+    let history = History { min: samples(|_| 3.0), ..history() };
+    let (_, json) = explained(&past(&[cpu()], &history).unwrap());
+    let below = &json["findings"][0];
+    assert_eq!((&below["code"], &below["severity"]), (&json!("below-min"), &json!("warning")));
+    assert_eq!(below["advice"], "Find out what scaled it to 2, or change minReplicas.");
+    // An HPA that is read without a status is new.
+    let items = build::list([
+        build::hpa(&json!({"metrics": [cpu()], "minReplicas": 3})),
+        build::scale(2),
+        build::state(&json!({"memory": "unknown"})),
+    ]);
+    let (_, json) = explained(&Pass::run(common::read(&items).unwrap()));
+    let below = &json["findings"][0];
+    assert_eq!((&below["code"], &below["severity"]), (&json!("below-min"), &json!("info")));
+}
+
 #[test]
 fn without_recorded_replicas_the_rescales_are_unknown_and_the_pods_count() {
     let behavior = json!({"scaleUp": {"policies": [

@@ -325,6 +325,8 @@ fn at_a_bound_a_disabled_direction_comes_first() {
         (most("90m", &disabled("scaleDown")), Code::AtMax),
         (least("10m", &disabled("scaleDown")), Code::DirectionDisabled),
         (least("10m", &disabled("scaleUp")), Code::AtMin),
+        // No lower bound is allowed.
+        (with_spec(&queue(&build::average("10"), "0", 1), &disabled("scaleDown")), Code::AtMin),
     ] {
         let codes: Vec<_> = found(&items).iter().map(Finding::code).collect();
         assert_eq!(codes, [want]);

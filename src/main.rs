@@ -3,12 +3,13 @@
 use std::borrow::Cow;
 use std::ffi::OsString;
 use std::io::Write;
-use std::process::ExitCode;
+use std::process::{ExitCode, exit};
 
 use anstream::{AutoStream, ColorChoice};
 use anyhow::Context;
 use clap::FromArgMatches;
 use kubectl_hpa::args::{Cli, Color, Form, command_line};
+use kubectl_hpa::command::interrupt::on_signal;
 use kubectl_hpa::command::{self, Answer, Terminal};
 use kubectl_hpa::error::Error;
 use kubectl_hpa::render::runner;
@@ -43,6 +44,16 @@ fn main() -> ExitCode {
     // Those are ours, and commands.
     let mut stderr = anstream::stderr();
     let _ = stderr.write_all(annotations.as_bytes()).and_then(|()| stderr.flush());
+    let code = if errors.is_empty() { exit_code } else { exit_code.max(1) };
+    // Nobody may ever read the answer.
+    on_signal({
+        let written = written.clone();
+        move |signal| {
+            let Some(written) = &written else { exit(signal.into()) };
+            tell(&format!("{}\n", clean(written, terminal.ascii)));
+            exit(code.into())
+        }
+    });
     let heard = answer(&text);
     // Errors, such as from a write, are printed whether or not the answer is.
     report(&errors, &form, &terminal);
@@ -57,10 +68,20 @@ fn main() -> ExitCode {
             tell(&format!("{}\n", clean(&written, terminal.ascii)));
         }
     }
-    ExitCode::from(if errors.is_empty() { exit_code } else { exit_code.max(1) })
+    ExitCode::from(code)
 }
 
+/// Parses the command line. An error repeats parts of it, so they are escaped first.
 fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
+    let escaped = arguments.iter().map(|word| clean(&word.to_string_lossy(), false).into());
+    let escaped = escaped.collect();
+    parse_as_typed(arguments).map_err(|e| match parse_as_typed(escaped) {
+        Err(same) if same.kind() == e.kind() => same,
+        _ => e,
+    })
+}
+
+fn parse_as_typed(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
     let mut definition = command_line();
     let matches = definition.try_get_matches_from_mut(arguments)?;
     Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut definition))
@@ -68,12 +89,21 @@ fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
 
 /// Prints help, the version, or a usage error.
 fn usage(e: &clap::Error, form: &Form) -> ExitCode {
-    let text = form.speak(&e.render().ansi().to_string());
+    let plain = e.render().to_string();
+    let safe: String = plain.split_inclusive('\n').map(escaped).collect();
+    let text = if safe == plain { e.render().ansi().to_string() } else { safe };
+    let text = form.speak(&text);
     if !e.use_stderr() {
         return answer(&text).map_or_else(|e| unheard(&e), |_| ExitCode::SUCCESS);
     }
     tell(&text);
     ExitCode::from(2)
+}
+
+/// Returns a line with its end, safe to show.
+fn escaped(line: &str) -> String {
+    let (text, end) = line.strip_suffix('\n').map_or((line, ""), |text| (text, "\n"));
+    format!("{}{end}", clean(text, false))
 }
 
 /// How much of an answer was read.

@@ -14,6 +14,7 @@ pub mod write;
 mod tests;
 
 pub use connect::environment::Environment;
+pub use connect::files;
 pub use connect::kubeconfig::{Names, names};
 pub use fetch::right::denied;
 pub use http::failure::{Failure, FailureKind, Method, Waiting};

@@ -22,6 +22,7 @@ use crate::prometheus::answer::{self, Answer, Fault};
 use crate::prometheus::grid::Grid;
 use crate::prometheus::load::Answered;
 use crate::prometheus::queries::{Question, SLOW};
+use crate::saved::file;
 use crate::secret::Secret;
 
 const JSON: &str = "application/json";
@@ -85,7 +86,7 @@ impl Prometheus {
         less: &'static str,
     ) -> Result<Self, Error> {
         if let Some(path) = authority {
-            std::fs::read(path).map_err(|e| {
+            file::read_of_connection(path).map_err(|e| {
                 let why = words(&e);
                 Error::usage(format!("--prometheus-ca: failed to read {path}: {why}"))
             })?;

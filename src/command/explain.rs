@@ -26,7 +26,7 @@ use crate::snapshot::input::Options;
 fn check_files(args: &Explain) -> Result<(), Error> {
     let filenames = args.filenames.iter().map(|input| ("-f", input));
     let history = args.memory.history.iter().map(|input| ("--history", input));
-    check_save(args.save.as_deref(), filenames.chain(history))
+    check_save(args.save.as_deref(), &args.connection, filenames.chain(history))
 }
 
 /// Explains one HPA in full, or lists several; the text is for standard output.

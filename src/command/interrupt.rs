@@ -1,8 +1,13 @@
 //! Signals around a write: before it they end the program, during it they only end the wait, so that the
-//! outcome of the write is still reported.
+//! outcome of the write is still reported. Elsewhere they end a long list or search, with what it has so
+//! far. Afterwards they end the program, even if no one reads its output.
+
+use std::mem::ManuallyDrop;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::{Either, select};
 use tokio::pin;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::watch;
 
 use crate::cluster::{Failure, FailureKind, Session, denied};
@@ -27,12 +32,13 @@ struct Come {
 pub(super) struct Interrupts(watch::Receiver<Come>);
 
 impl Interrupts {
-    /// Listens. From then on no signal ends the program by itself, and after the first one a session writes
+    /// Listens. Until [`on_signal`] no signal ends the program by itself, and after the first one a session writes
     /// nothing more. It needs a runtime.
     pub(super) fn listen(session: &Session) -> Result<Self, Error> {
         let fail = |e: std::io::Error| Error::failed(format!("failed to listen for signals: {e}"));
         let (sender, receiver) = watch::channel(Come::default());
-        let mut signals = Signals::new().map_err(fail)?;
+        // Kept until the program says what was written, or a signal could end it before.
+        let mut signals = ManuallyDrop::new(Signals::new().map_err(fail)?);
         let session = session.clone();
         tokio::spawn(async move {
             while let Some(code) = signals.next().await {
@@ -79,9 +85,68 @@ impl Interrupts {
     }
 }
 
-/// The signals that come to the program.
+/// What a signal does once signals are listened to: a runtime that has listened once keeps them from ending
+/// the program.
+static ACTION: Mutex<Option<Action>> = Mutex::new(None);
+
+type Action = Box<dyn FnMut(u8) + Send>;
+
+/// Does this with the exit code for each signal from now on, if signals were listened to; otherwise a signal
+/// ends the program by itself.
+pub fn on_signal(action: impl FnMut(u8) + Send + 'static) {
+    let mut current = action_lock();
+    if current.is_some() {
+        *current = Some(Box::new(action));
+    }
+}
+
+fn action_lock() -> MutexGuard<'static, Option<Action>> {
+    ACTION.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The signals that come to the program. When it is dropped, they end the program again.
+pub(super) struct Signals(UnboundedReceiver<u8>);
+
+impl Signals {
+    /// Listens; meanwhile no signal ends the program by itself.
+    pub(super) fn new() -> std::io::Result<Self> {
+        let (sender, receiver) = unbounded_channel();
+        let told = move |code: u8| {
+            if sender.send(code).is_err() {
+                std::process::exit(code.into());
+            }
+        };
+        let mut action = action_lock();
+        if action.is_none() {
+            // On a thread of its own, which nothing that blocks the others holds up, such as a full pipe.
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+            let mut raised = {
+                let _inside = runtime.enter();
+                Raised::new()?
+            };
+            std::thread::spawn(move || {
+                runtime.block_on(async {
+                    while let Some(code) = raised.next().await {
+                        if let Some(act) = &mut *action_lock() {
+                            act(code);
+                        }
+                    }
+                });
+            });
+        }
+        *action = Some(Box::new(told));
+        Ok(Self(receiver))
+    }
+
+    /// Waits for the next one; with the exit code for it.
+    pub(super) async fn next(&mut self) -> Option<u8> {
+        self.0.recv().await
+    }
+}
+
+/// The signals as the system raises them.
 #[cfg(unix)]
-pub(super) struct Signals {
+struct Raised {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
     /// None where whoever started the program has it ignored, as `nohup` does.
@@ -89,9 +154,9 @@ pub(super) struct Signals {
 }
 
 #[cfg(unix)]
-impl Signals {
-    /// Listens; from then on no signal ends the program by itself. It needs a runtime.
-    pub(super) fn new() -> std::io::Result<Self> {
+impl Raised {
+    /// Listens. It needs a runtime.
+    fn new() -> std::io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
@@ -104,7 +169,7 @@ impl Signals {
     }
 
     /// Waits for the next one; with the exit code for it.
-    pub(super) async fn next(&mut self) -> Option<u8> {
+    async fn next(&mut self) -> Option<u8> {
         let hangup = async {
             match &mut self.hangup {
                 Some(hangup) => hangup.recv().await,
@@ -129,19 +194,19 @@ fn ignores_hangup() -> bool {
         .is_some_and(|mask| mask & 1 == 1)
 }
 
-/// The signals that come to the program.
+/// The signals as the system raises them.
 #[cfg(not(unix))]
-pub(super) struct Signals;
+struct Raised;
 
 #[cfg(not(unix))]
-impl Signals {
-    /// Listens; from then on no signal ends the program by itself. It needs a runtime.
-    pub(super) fn new() -> std::io::Result<Self> {
+impl Raised {
+    /// Listens. It needs a runtime.
+    fn new() -> std::io::Result<Self> {
         Ok(Self)
     }
 
     /// Waits for the next one; with the exit code for it.
-    pub(super) async fn next(&mut self) -> Option<u8> {
+    async fn next(&mut self) -> Option<u8> {
         tokio::signal::ctrl_c().await.ok().map(|()| INTERRUPTED)
     }
 }

@@ -5,7 +5,7 @@ mod complete;
 pub mod explain;
 mod fail_on;
 mod install_links;
-mod interrupt;
+pub mod interrupt;
 mod judge;
 mod list;
 mod load;
@@ -25,7 +25,7 @@ use std::path::Path;
 use std::thread::available_parallelism;
 
 use crate::args::{Cli, ConnectionFlags, Verb, command_line};
-use crate::cluster::{Environment, Session, connect};
+use crate::cluster::{self, Environment, Session, connect};
 use crate::error::Error;
 use crate::render::layout::Layout;
 use crate::render::style::Styles;
@@ -117,12 +117,13 @@ fn waited<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
 }
 
 /// Makes sure that saving does not overwrite anything that is read. `inputs` are the flags that name files,
-/// each with its value.
+/// each with its value. What only the kubeconfig names is found when it has been read, before writing.
 fn check_save<'a>(
     path: Option<&str>,
+    connection: &ConnectionFlags,
     inputs: impl IntoIterator<Item = (&'static str, &'a String)>,
 ) -> Result<(), Error> {
-    path.map_or(Ok(()), |path| check_written("--save ", path, "state.json", inputs))
+    path.map_or(Ok(()), |path| check_written("--save ", path, "state.json", connection, inputs))
 }
 
 /// The same for a file that a flag writes; `example` is a possible name.
@@ -130,6 +131,7 @@ fn check_written<'a>(
     flag: &str,
     path: &str,
     example: &str,
+    connection: &ConnectionFlags,
     inputs: impl IntoIterator<Item = (&'static str, &'a String)>,
 ) -> Result<(), Error> {
     if path.is_empty() {
@@ -139,6 +141,13 @@ fn check_written<'a>(
     if path == "-" {
         return Err(Error::usage(format!("{flag}- is not allowed, because stdout has the answer"))
             .hint(format!("use a file, such as {flag}{example}")));
+    }
+    let of_connection = cluster::files(connection, &Environment::of_process(false));
+    if of_connection.iter().any(|file| file::is_same_file(file, Path::new(path))) {
+        return Err(Error::usage(format!(
+            "{flag}{path}: the file describes the connection to a cluster"
+        ))
+        .hint("write to another file"));
     }
     let same = |input: &str| input == path || file::reads(input, Path::new(path));
     match inputs.into_iter().find(|(_, input)| same(input)) {

@@ -7,6 +7,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use crate::error::Error;
+use crate::saved::file::was_read;
 
 /// Replaces a file, or creates it. Other hard links to an old file keep its content. A symbolic link is an
 /// error, unless it leads to a pipe or a device, which no file can replace.
@@ -15,6 +16,10 @@ pub(super) fn replace(
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Error> {
     let file = Path::new(path);
+    if was_read(file) {
+        return Err(Error::usage(format!("failed to write {path}: the file was read"))
+            .hint("write to another file"));
+    }
     let fail = |e: io::Error| Error::failed(format!("failed to write {path}: {e}"));
     match fs::symlink_metadata(file) {
         Ok(about) if about.is_file() => beside(file, fill).map_err(fail),

@@ -96,12 +96,12 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let inputs = inputs.chain(args.overrides.hpa.iter().map(|input| ("--hpa", input)));
     let inputs = inputs.chain(args.timeline.trace.iter().map(|input| ("--trace", input)));
     let inputs = inputs.chain(args.memory.history.iter().map(|input| ("--history", input)));
-    check_save(args.save.as_deref(), inputs.clone())?;
+    check_save(args.save.as_deref(), &args.connection, inputs.clone())?;
     let saved = args.save.iter().map(|path| ("--save", path));
     for report in &args.expect.reports {
         if let Report::Junit(file) = report {
             let others = inputs.clone().chain(saved.clone());
-            check_written("--report junit=", file, "hpa.xml", others)?;
+            check_written("--report junit=", file, "hpa.xml", &args.connection, others)?;
         }
     }
     let query = Query::read(prometheus, &recorded.typed(), &request.connection)?;

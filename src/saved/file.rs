@@ -1,6 +1,7 @@
 //! Reads saved objects from files, directories and standard input: JSON or YAML, one or many documents
-//! each. JSON is read directly, YAML in `yaml`. This is the only place that reads files. Its errors
-//! name the place in the text and the field.
+//! each. JSON is read directly, YAML in `yaml`. This is the only place that reads files, those of a
+//! connection included: it limits how much is read, and remembers what was read, which is never
+//! overwritten. Its errors name the place in the text and the field.
 
 #[cfg(test)]
 mod tests;
@@ -8,8 +9,9 @@ mod yaml;
 
 use std::cell::RefCell;
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use serde::de::DeserializeSeed;
 use serde_json::value::RawValue;
@@ -72,13 +74,8 @@ const LIMIT: u64 = 1 << 30;
 /// Reads one whole file, `-` for standard input; also returns its name for messages.
 pub fn read_whole(path: &Path) -> Result<(Vec<u8>, String), Error> {
     let (read, shown) = match path == Path::new("-") {
-        true => (within(std::io::stdin().lock(), 0, LIMIT), "standard input".to_owned()),
-        false => {
-            let file = fs::File::open(path);
-            let size = |file: &fs::File| file.metadata().map_or(0, |about| about.len());
-            let read = file.and_then(|file| within(&file, size(&file), LIMIT));
-            (read, path.display().to_string())
-        }
+        true => (within(io::stdin().lock(), 0, LIMIT), "standard input".to_owned()),
+        false => (read_file(path, LIMIT), path.display().to_string()),
     };
     match read {
         Ok(bytes) => Ok((bytes, shown)),
@@ -86,13 +83,59 @@ pub fn read_whole(path: &Path) -> Result<(Vec<u8>, String), Error> {
     }
 }
 
+/// The maximum size of a file that describes a connection, such as a kubeconfig or a certificate: the
+/// kubeconfig of a large fleet has some hundred kilobytes.
+const CONNECTION_LIMIT: u64 = 16 << 20;
+
+/// Reads a file that describes a connection.
+pub(crate) fn read_of_connection(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    read_file(path.as_ref(), CONNECTION_LIMIT)
+}
+
+/// Reads a text that describes a connection.
+pub(crate) fn read_text_of_connection(path: impl AsRef<Path>) -> io::Result<String> {
+    String::from_utf8(read_of_connection(path)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text"))
+}
+
+/// The files that were read so far, as they were named.
+static READ: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    {
+        let mut files = READ.lock().unwrap_or_else(PoisonError::into_inner);
+        if !files.iter().any(|file| file == path) {
+            files.push(path.to_owned());
+        }
+    }
+    let file = fs::File::open(path)?;
+    let size = file.metadata().map_or(0, |about| about.len());
+    within(&file, size, limit)
+}
+
+/// Whether a file was read that writing to this path would replace.
+pub(crate) fn was_read(path: &Path) -> bool {
+    let files = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    files.iter().any(|file| is_same_file(file, path))
+}
+
+/// Whether writing to this path would replace that file. Only regular files are replaced, and a hard link
+/// gets a file of its own.
+pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
+    match (fs::canonicalize(one), fs::canonicalize(other)) {
+        (Ok(one), Ok(other)) => one == other && one.is_file(),
+        // It does not exist yet, and would be read from then on.
+        _ => one == other,
+    }
+}
+
 /// Reads everything, probably `size` bytes, unless it is more than `limit`.
-fn within(from: impl Read, size: u64, limit: u64) -> std::io::Result<Vec<u8>> {
+fn within(from: impl Read, size: u64, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(usize::try_from(size.min(limit)).unwrap_or_default());
     from.take(limit + 1).read_to_end(&mut bytes)?;
     match bytes.len() as u64 <= limit {
         true => Ok(bytes),
-        false => Err(std::io::Error::other(format!("it has more than {limit} bytes"))),
+        false => Err(io::Error::other(format!("it has more than {limit} bytes"))),
     }
 }
 
@@ -132,9 +175,8 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
     if !about.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
-    let list = |e: std::io::Error| {
-        Error::usage(format!("failed to read the directory {name}: {}", plain(&e)))
-    };
+    let list =
+        |e: io::Error| Error::usage(format!("failed to read the directory {name}: {}", plain(&e)));
     let (mut files, mut directories) = (Vec::new(), Vec::new());
     for entry in fs::read_dir(path).map_err(list)? {
         let file = entry.map_err(list)?.path();
@@ -168,10 +210,10 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// Returns the system's message without the error number.
-fn plain(e: &std::io::Error) -> String {
+fn plain(e: &io::Error) -> String {
     match e.kind() {
-        std::io::ErrorKind::NotFound => "no such file or directory".to_owned(),
-        std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
         _ => e.to_string(),
     }
 }

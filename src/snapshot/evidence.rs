@@ -140,7 +140,7 @@ const LOST: SignedDuration = SignedDuration::from_secs(60);
 impl Lease {
     /// Whether the last holder still leads; after that another may take over.
     pub(crate) fn is_held(&self, now: Timestamp) -> bool {
-        self.renewed + self.duration >= now
+        now.duration_since(self.renewed) <= self.duration
     }
 
     /// Whether the lease has no holder any more.

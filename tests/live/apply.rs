@@ -500,6 +500,47 @@ fn a_lost_answer_is_settled_by_reading() {
     }
 }
 
+/// A proxy or a retry may send a write twice, so that the second copy is in conflict with the first; and no
+/// API server answers with such a code.
+#[test]
+fn a_conflict_and_an_unknown_success_are_settled_by_reading() {
+    let conflict = || (put(), refusal(409, "Conflict", "the object has been modified"));
+    let used = || Fault::Answer(Answer::json(226, "{}".to_owned()));
+    let own = "managedFields show that it was written";
+    let unread = (When::on(SCALE).method("GET").from(4), Fault::InternalError);
+    for (name, faults, code, sent, replicas, told) in [
+        ("a conflict with itself", vec![conflict()], 0, 1, 4, own),
+        (
+            "a conflict with another that wrote the same",
+            vec![(put(), Fault::Before(|cluster| set(cluster, 4, "argocd")))],
+            6,
+            1,
+            4,
+            "the object has been modified; please apply your changes to the latest version and \
+             try again; nothing written\n",
+        ),
+        (
+            "a conflict, and nothing can be read",
+            vec![conflict(), unread],
+            7,
+            1,
+            4,
+            "the object has been modified: unknown whether it was written: reading also failed",
+        ),
+        ("226", vec![(put(), used())], 0, 1, 4, own),
+        (
+            "226 before it is written",
+            vec![(put().first(1), Fault::Unheard), (put().first(1), used())],
+            0,
+            2,
+            4,
+            "sent again with the same resourceVersion",
+        ),
+    ] {
+        check(name, faults, &[], &Want { code, sent, replicas, told });
+    }
+}
+
 #[test]
 fn dry_runs_write_nothing() {
     for (flag, sent, told) in [("client", 0, "(dry run)\n"), ("server", 1, "(server dry run)\n")] {

@@ -94,7 +94,7 @@ fn the_schema_describes_what_is_printed_and_nothing_else() {
 }
 
 /// Detaches a command from the environment of the test, as [`program`](super::program) does.
-fn away(command: &mut std::process::Command) {
+pub(super) fn away(command: &mut std::process::Command) {
     for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "KUBECONFIG"] {
         command.env_remove(name);
     }

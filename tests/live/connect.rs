@@ -523,3 +523,101 @@ fn nothing_that_identifies_goes_over_plain_http() {
     let sent = server.requests();
     assert!(!sent.is_empty() && sent.iter().all(|r| r.header("authorization").is_none()));
 }
+
+fn explain_and<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&["explain", NAME, "-n", "default"], more].concat()
+}
+
+/// Every file that describes a connection, however it is named, whether or not it is read.
+#[test]
+fn what_describes_a_connection_is_never_written() {
+    let server = server_with(|_| {});
+    let config = admin(&server);
+    let place = |name: &str| config.directory().join(name).to_str().expect("UTF-8").to_owned();
+    let [file, link, token, ca, kuberc] =
+        ["config", "link", "token", "ca.pem", "kuberc"].map(place);
+    fs::create_dir_all(place(".kube")).expect("a directory");
+    fs::copy(&file, place(".kube/config")).expect("a copy");
+    fs::write(&ca, server.authority()).expect("a file");
+    fs::write(&kuberc, "").expect("a file");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&file, &link).expect("a link");
+    #[cfg(not(unix))]
+    fs::copy(&file, &link).expect("a copy");
+    let list = std::env::join_paths(["/nonexistent/config", &*file]).expect("a list");
+    let list = list.to_str().expect("UTF-8");
+    let junit = format!("--report=junit={file}");
+    let state = "examples/backtest/state.yaml";
+    let shop = &["-n", "shop", "-f", state][..];
+    let expect = &["predict", "web", "--expect", "desired<99"][..];
+    let told = "the file describes the connection to a cluster";
+    for (args, variable, over) in [
+        (explain_and(&["--kubeconfig", &file, "--save", &file]), ("", ""), &file),
+        (explain_and(&["--save", &file]), ("KUBECONFIG", &*file), &file),
+        (explain_and(&["--save", &file]), ("KUBECONFIG", list), &file),
+        (explain_and(&["--save", &file]), ("KUBECONFIG", &link), &file),
+        (
+            explain_and(&["--save", &place(".kube/config")]),
+            ("HOME", &place("")),
+            &place(".kube/config"),
+        ),
+        (explain_and(&["--save", &kuberc]), ("KUBERC", &kuberc), &kuberc),
+        (
+            explain_and(&["--kubeconfig", &file, "--certificate-authority", &ca, "--save", &ca]),
+            ("", ""),
+            &ca,
+        ),
+        ([expect, shop, &["--kubeconfig", &*file, &junit][..]].concat(), ("", ""), &file),
+        ([expect, shop, &[&*junit][..]].concat(), ("KUBECONFIG", &file), &file),
+    ] {
+        let before = fs::read(over).expect("the file");
+        let mut command = program();
+        if !variable.0.is_empty() {
+            command.env(variable.0, variable.1);
+        }
+        run(command.args(&args)).fails(2, &[told, "hint: write to another file\n"]);
+        assert_eq!(fs::read(over).expect("the file"), before, "{args:?}");
+    }
+    // What only the kubeconfig names is known once it is read.
+    fs::write(&token, "secret-token-of-admin\n").expect("a file");
+    config.edit(|config| config["users"][0]["user"] = json!({"tokenFile": "token"}));
+    explain_with(&config, &["--save", &token]).fails(
+        2,
+        &["error: failed to write ", "/token: the file was read\nhint: write to another"],
+    );
+    assert_eq!(fs::read_to_string(&token).expect("the file"), "secret-token-of-admin\n");
+    let ran = explain_with(&config, &["--save", &place("state.json")]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}
+
+/// Such as a device that never ends.
+#[test]
+fn files_of_a_connection_are_read_up_to_a_limit() {
+    let server = server_with(|_| {});
+    let config = admin(&server);
+    let long = config.directory().join("long");
+    let file = fs::File::create(&long).expect("a file");
+    file.set_len((16 << 20) + 1).expect("a file with a hole");
+    let long = long.to_str().expect("UTF-8");
+    let told = "it has more than 16777216 bytes\n";
+    run(program().args(["explain", NAME, "--kubeconfig", long])).fails(1, &[told]);
+    run(program().args(["__complete", "explain", "--kubeconfig", long, "--context", ""]));
+    run(program().args(["explain", NAME, "--kubeconfig"]).arg(config.path()).env("KUBERC", long))
+        .fails(1, &["kuberc error ", told]);
+    explain_with(&config, &["--certificate-authority", long])
+        .fails(1, &["unable to load root certificates: it has more than 16777216 bytes\n"]);
+    for user in
+        [json!({"tokenFile": "long"}), json!({"client-certificate": "long", "client-key": "long"})]
+    {
+        config.edit(|config| config["users"][0]["user"] = user.clone());
+        let expected = match user["tokenFile"].is_null() {
+            true => "unable to load the client certificate or key\n",
+            false => told,
+        };
+        explain_with(&config, &[]).fails(1, &[expected]);
+    }
+    run(program()
+        .args(["predict", "web", "-n", "shop", "-f", "examples/backtest/state.yaml"])
+        .args(["--prometheus", "https://127.0.0.1:1", "--prometheus-ca", long]))
+    .fails(2, &["--prometheus-ca: failed to read ", told]);
+}

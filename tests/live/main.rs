@@ -30,6 +30,7 @@ mod saved;
 mod schema;
 mod secrets;
 mod side_by_side;
+mod signals;
 
 use std::path::Path;
 use std::process::Output;

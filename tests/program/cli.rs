@@ -971,6 +971,27 @@ fn nothing_that_a_terminal_obeys_gets_through() {
 }
 
 #[test]
+fn a_command_line_is_repeated_without_what_a_terminal_obeys() {
+    for (typed, shown) in [
+        ("\u{1b}[31mred", "^[[31mred"),
+        ("\u{202e}1", "\\u{202e}1"),
+        ("1\nerror: 2", "1\\nerror: 2"),
+    ] {
+        for args in [
+            &["predict", "web", "--max", typed][..],
+            &["explain", "web", "--output", typed],
+            &["explain", "web", &format!("--{typed}")],
+            &[typed],
+        ] {
+            let output = run(args, "", &[]);
+            let told = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{told}");
+            assert!(told.contains(shown) && !told.contains(typed), "{args:?}: {told}");
+        }
+    }
+}
+
+#[test]
 fn machine_forms_hold_what_was_read() {
     let state = format!("{STATE}errors: [{{api: scale, message: {}}}]", quoted(EVIL));
     let input = documents(&[HPA, REST, &state]);
@@ -1359,6 +1380,35 @@ fn times_at_the_ends_of_the_calendar_are_no_failure() {
             assert_eq!(output.status.code(), Some(0), "{time} at {now}: {}", text(&output.stderr));
         }
     }
+}
+
+/// What would happen after the last time that can be written happens at it.
+#[test]
+fn what_follows_the_end_of_the_calendar_is_no_failure() {
+    let state = "examples/backtest/state.yaml";
+    let flags = ["--now", "9999-12-30T21:58:00Z", "--recommendation", "9@10s"];
+    let args = [&["explain", "web", "-n", "shop", "-f", state], &flags[..]].concat();
+    let output = run(&args, "", &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+
+    let hpa = HPA.replace(
+        "namespace: shop}",
+        "namespace: shop, uid: u, managedFields: [{manager: kube-controller-manager, operation: \
+         Update, apiVersion: autoscaling/v2, time: \"9999-12-30T21:59:10Z\", fieldsType: FieldsV1, \
+         fieldsV1: {\"f:status\": {}}, subresource: status}]}",
+    );
+    let status = "status:\n  currentReplicas: 2\n  desiredReplicas: 2\n  currentMetrics: [{type: \
+                  Resource, resource: {name: cpu, current: {averageUtilization: 52, averageValue: \
+                  52m}}}]\n";
+    let rest = REST.replace("2026-11-21T07:00:00Z", "9999-12-30T21:59:30Z");
+    let state = STATE.replace("2026-11-21T07:00:10Z", "9999-12-30T22:00:00Z");
+    let state = format!("{state}memory: unknown\nflags: {{syncPeriod: 1s}}\n");
+    let output = run(
+        &["explain", "web", "-f", "-"],
+        &documents(&[&format!("{hpa}{status}"), &rest, &state]),
+        &[],
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
 }
 
 /// The controller's history is unknown here, and other memories lead to other counts: they are

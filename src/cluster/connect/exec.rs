@@ -17,6 +17,7 @@ use super::kubeconfig::words;
 use super::look_path::{Unfound, look_path};
 use super::plugin_policy::Policy;
 use crate::error::Error;
+use crate::saved::file;
 use crate::secret::Secret;
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -195,7 +196,7 @@ fn cluster_info(cluster: &Cluster) -> Result<Value, String> {
     if authority.is_empty() && !cluster.certificate_authority.is_empty() {
         use base64::Engine;
         let path = &cluster.certificate_authority;
-        let bytes = std::fs::read(path)
+        let bytes = file::read_of_connection(path)
             .map_err(|e| format!("failed to read certificate-authority {path}: {}", words(&e)))?;
         authority = base64::engine::general_purpose::STANDARD.encode(bytes);
     }

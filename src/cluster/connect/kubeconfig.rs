@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::config_file::{Kubeconfig, parse};
 use super::environment::Environment;
 use crate::error::Error;
+use crate::saved::file;
 
 /// The merged configuration and where it came from.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -65,7 +66,8 @@ pub fn names(explicit: Option<&str>, env: &Environment) -> Result<Names, Error> 
     })
 }
 
-fn standard_paths(env: &Environment) -> Vec<PathBuf> {
+/// Returns the list of `KUBECONFIG`, else `~/.kube/config`.
+pub(super) fn standard_paths(env: &Environment) -> Vec<PathBuf> {
     let Some(list) = env.variable("KUBECONFIG") else {
         let home = env.home();
         return home.map(|home| home.join(".kube").join("config")).into_iter().collect();
@@ -84,7 +86,7 @@ fn read(path: &Path) -> Result<Option<Kubeconfig>, Error> {
     let fail = |message: String| {
         Error::failed(format!("error loading config file \"{}\": {message}", path.display()))
     };
-    let bytes = match std::fs::read(path) {
+    let bytes = match file::read_of_connection(path) {
         Ok(bytes) => bytes,
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(fail(words(&e))),

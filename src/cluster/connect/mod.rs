@@ -15,6 +15,7 @@ mod proxy;
 pub(super) mod resolve;
 mod tls;
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use base64::Engine;
@@ -35,6 +36,7 @@ use super::connect::tls::{Identity, Tls, USER};
 use super::http::body::ENCODINGS;
 use crate::args::ConnectionFlags;
 use crate::error::Error;
+use crate::saved::file;
 use crate::secret::{Secret, Secrets};
 
 /// The default time for one request.
@@ -134,6 +136,19 @@ pub(super) async fn prepare(flags: &ConnectionFlags, env: &Environment) -> Resul
     let credentials = plan.credentials().await?;
     let clients = plan.clients(credentials)?;
     Ok(Prepared { plan, clients, notices, notes })
+}
+
+/// Returns the files of a connection that flags and variables name, whether they exist or not.
+pub fn files(flags: &ConnectionFlags, env: &Environment) -> Vec<PathBuf> {
+    let given = |flag: &Option<String>| flag.clone().filter(|path| !path.is_empty());
+    let mut files = match given(&flags.kubeconfig) {
+        Some(path) => vec![path.into()],
+        None => kubeconfig::standard_paths(env),
+    };
+    let named = [&flags.certificate_authority, &flags.client_certificate, &flags.client_key];
+    files.extend(named.into_iter().filter_map(given).map(PathBuf::from));
+    files.extend(plugin_policy::path(env));
+    files
 }
 
 /// A server other than the API server, reached without a kubeconfig.
@@ -318,7 +333,7 @@ impl ClientConfig {
         let found = match (path.is_empty(), own) {
             (true, None) => return Ok(None),
             (true, Some(own)) => own,
-            (false, own) => match (std::fs::read_to_string(path), own) {
+            (false, own) => match (file::read_text_of_connection(path), own) {
                 // Like client-go, trims only what it reads from a file.
                 (Ok(text), _) if !text.trim().is_empty() => {
                     (Secret::new(text.trim()), format!("the token in file {path:?}"))

@@ -10,6 +10,7 @@ use super::environment::Environment;
 use super::kubeconfig::words;
 use super::look_path::look_path;
 use crate::error::Error;
+use crate::saved::file;
 
 /// The user's policy.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -39,18 +40,9 @@ struct Entry {
 
 /// Reads `KUBERC`, else `~/.kube/kuberc`.
 pub(crate) fn load(env: &Environment) -> Result<Policy, Error> {
-    let off = env.variable("KUBECTL_KUBERC") == Some("false");
-    let path = match env.variable("KUBERC") {
-        Some("off") => return Ok(Policy::AllowAll),
-        _ if off => return Ok(Policy::AllowAll),
-        Some(path) => PathBuf::from(path),
-        None => match env.home() {
-            Some(home) => home.join(".kube").join("kuberc"),
-            None => return Ok(Policy::AllowAll),
-        },
-    };
+    let Some(path) = path(env) else { return Ok(Policy::AllowAll) };
     let shown = path.display();
-    let text = match std::fs::read_to_string(&path) {
+    let text = match file::read_text_of_connection(&path) {
         Ok(text) => text,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Policy::AllowAll),
         Err(e) => {
@@ -58,6 +50,17 @@ pub(crate) fn load(env: &Environment) -> Result<Policy, Error> {
         }
     };
     parse(&text).map_err(|cause| Error::failed(format!("kuberc error {shown}: {cause}")))
+}
+
+/// The file of the policy, unless it is switched off.
+pub(super) fn path(env: &Environment) -> Option<PathBuf> {
+    let off = env.variable("KUBECTL_KUBERC") == Some("false");
+    match env.variable("KUBERC") {
+        Some("off") => None,
+        _ if off => None,
+        Some(path) => Some(PathBuf::from(path)),
+        None => env.home().map(|home| home.join(".kube").join("kuberc")),
+    }
 }
 
 fn parse(text: &str) -> Result<Policy, String> {

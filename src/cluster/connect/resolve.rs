@@ -11,6 +11,7 @@ use super::kubeconfig::{Loaded, words};
 use crate::apimachinery::names;
 use crate::args::ConnectionFlags;
 use crate::error::Error;
+use crate::saved::file;
 
 /// What to connect to, and as whom.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -197,7 +198,7 @@ fn service_account(env: &Environment) -> Option<Endpoint> {
     let host = if host.contains(':') { format!("[{host}]") } else { host.to_owned() };
     let authority = env.service_account.join("ca.crt");
     let namespace = env.variable("POD_NAMESPACE").map_or_else(
-        || std::fs::read_to_string(env.service_account.join("namespace")).unwrap_or_default(),
+        || file::read_text_of_connection(env.service_account.join("namespace")).unwrap_or_default(),
         str::to_owned,
     );
     let namespace = match namespace.trim() {

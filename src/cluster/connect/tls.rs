@@ -3,7 +3,6 @@
 //! kube's `rustls_https_connector`, which asks credential plugins for a certificate and therefore links
 //! everything they need. Follows `transport.TLSConfigFor` of client-go.
 
-use std::fs;
 use std::sync::Arc;
 
 use base64::Engine;
@@ -19,6 +18,7 @@ use rustls_platform_verifier::BuilderVerifierExt;
 use super::config_file::{Cluster, User};
 use super::kubeconfig::words;
 use crate::error::Error;
+use crate::saved::file;
 use crate::secret::Secret;
 
 /// Where unusable credentials come from.
@@ -100,7 +100,7 @@ impl Identity {
             let data = compact(data);
             let bytes = match (data.is_empty(), path.is_empty()) {
                 (false, _) => STANDARD.decode(data).map_err(|_| unreadable())?,
-                (true, false) => fs::read(path).map_err(|_| unreadable())?,
+                (true, false) => file::read_of_connection(path).map_err(|_| unreadable())?,
                 (true, true) => return Ok(None),
             };
             Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
@@ -145,7 +145,7 @@ fn authority(cluster: &Cluster) -> Result<Option<RootCertStore>, Error> {
         let bytes = STANDARD.decode(data);
         bytes.map_err(|_| unreadable("illegal base64 data"))?
     } else if !cluster.certificate_authority.is_empty() {
-        let bytes = fs::read(&cluster.certificate_authority);
+        let bytes = file::read_of_connection(&cluster.certificate_authority);
         bytes.map_err(|e| unreadable(&words(&e)))?
     } else {
         return Ok(None);

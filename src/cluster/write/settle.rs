@@ -86,8 +86,10 @@ pub(crate) const REQUESTS: u32 = PAUSES.len() as u32 + 4;
 enum After {
     /// It was not written and will not be.
     Refused,
-    /// Someone else was first.
-    Overtaken,
+    /// The object is gone.
+    Gone,
+    /// The object had changed, and perhaps by this write: a proxy or a retry may have sent it before.
+    Conflict,
     /// It may have been written, or may still be in flight.
     UnderWay,
 }
@@ -95,7 +97,10 @@ enum After {
 fn after(failure: &Failure) -> After {
     match &failure.kind {
         FailureKind::Api(status) => match status.code {
-            404 | 409 => After::Overtaken,
+            404 => After::Gone,
+            409 => After::Conflict,
+            // A success that no API server has says nothing about the store.
+            200..=299 => After::UnderWay,
             408 | 500.. if !is_refusal(status) => After::UnderWay,
             _ => After::Refused,
         },
@@ -140,38 +145,58 @@ pub(crate) async fn settled<W: Write>(write: &W, cut: impl Future<Output = ()>) 
             Either::Right(_) => None,
         }
     };
-    let (lost, again) = match sent {
+    let (lost, doubt) = match sent {
         Some(Ok(state)) => return Fate::Written { state, told: Told::Answer },
         Some(Err(failure)) => match after(&failure) {
             After::Refused => return Fate::Refused(failure),
-            After::Overtaken => return Fate::Overtaken(failure.to_string()),
-            After::UnderWay => (failure.to_string(), true),
+            After::Gone => return Fate::Overtaken(failure.to_string()),
+            After::Conflict => (failure.to_string(), Doubt::Conflict),
+            After::UnderWay => (failure.to_string(), Doubt::Lost { again: true }),
         },
-        None => ("interrupted while waiting for the answer".to_owned(), false),
+        None => {
+            let lost = "interrupted while waiting for the answer".to_owned();
+            (lost, Doubt::Lost { again: false })
+        }
     };
-    match timeout(LOOKING, looked_for(write, cut, &lost, again)).await {
+    match timeout(LOOKING, looked_for(write, cut, &lost, doubt)).await {
         Ok(fate) => fate,
         Err(_) => Fate::Unknown(lost, format!("not observed within {LOOKING:?}")),
     }
 }
 
-/// Looks for a write whose answer was lost, and sends it once more if `again`.
+/// Why a write is looked for.
+enum Doubt {
+    /// Its answer was lost; whether to send it once more.
+    Lost { again: bool },
+    /// It was in conflict with another write, or with itself.
+    Conflict,
+}
+
+/// Looks for a write whose outcome is in doubt.
 async fn looked_for<W: Write>(
     write: &W,
     mut cut: Pin<&mut impl Future<Output = ()>>,
     lost: &str,
-    mut again: bool,
+    mut doubt: Doubt,
 ) -> Fate<W::State> {
     let mut pauses = PAUSES.into_iter();
     loop {
         let why = match write.look().await {
+            Ok(ReadBack::Still | ReadBack::Replaced(_) | ReadBack::Written(_, false))
+                if matches!(doubt, Doubt::Conflict) =>
+            {
+                return Fate::Overtaken(lost.to_owned());
+            }
+            Err(e) if e.is_not_found() && matches!(doubt, Doubt::Conflict) => {
+                return Fate::Overtaken(lost.to_owned());
+            }
             Ok(ReadBack::Written(state, ours)) => {
                 return Fate::Written { state, told: Told::Reading(lost.to_owned(), ours) };
             }
             Ok(ReadBack::Replaced(what)) => return Fate::Superseded(format!("{lost}; {what}")),
             Err(e) if e.is_not_found() => return Fate::Superseded(format!("{lost}; now {e}")),
-            Ok(ReadBack::Still) if again => {
-                again = false;
+            Ok(ReadBack::Still) if matches!(doubt, Doubt::Lost { again: true }) => {
+                doubt = Doubt::Lost { again: false };
                 if let Some(Ok(state)) = unless(cut.as_mut(), write.send()).await {
                     return Fate::Written { state, told: Told::Again(lost.to_owned()) };
                 }
@@ -389,8 +414,11 @@ mod tests {
         for (code, message, from_server, left) in [
             (400, "not so", true, After::Refused),
             (403, "not you", true, After::Refused),
-            (404, "gone", true, After::Overtaken),
-            (409, "changed", true, After::Overtaken),
+            (404, "gone", true, After::Gone),
+            (409, "changed", true, After::Conflict),
+            (226, "unknown", false, After::UnderWay),
+            (299, "unknown", true, After::UnderWay),
+            (307, "elsewhere", false, After::Refused),
             (408, "too slow", true, After::UnderWay),
             (500, "etcdserver: request timed out", true, After::UnderWay),
             (504, "etcdserver: request timed out", true, After::UnderWay),

@@ -146,7 +146,7 @@ impl<'a> List<'a> {
                 _ => pending().await,
             }
         };
-        let (refused, code, closed) = tokio::select! {
+        let (refused, mut code, closed) = tokio::select! {
             refused = shown(fetched, || reading(&progress), &quiet) => (refused?, None, None),
             code = signals.next() => (Vec::new(), code, None),
             unwritten = closed => (Vec::new(), None, Some(unwritten)),
@@ -158,7 +158,11 @@ impl<'a> List<'a> {
             // Only another signal ends this.
             (None, Some(end)) => tokio::select! {
                 unwritten = end => unwritten.unwrap_or_default(),
-                _ = signals.next() => String::new(),
+                again = signals.next() => {
+                    // Lines are missing, even if everything was explained.
+                    code = code.or(again);
+                    String::new()
+                }
             },
         };
         let mut hpas = hpas.into_inner()?;

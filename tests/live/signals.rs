@@ -56,6 +56,7 @@ fn a_signal_ends_what_no_one_reads() {
         (&search, "-TERM", 143),
         (&["explain", "-A", "-o", "json", "--kubeconfig", &config], "-INT", 130),
         (&["explain", "-A", "-o", "yaml", "--kubeconfig", &config], "-TERM", 143),
+        (&["explain", "-A", "-o", "jsonl", "--kubeconfig", &config], "-INT", 130),
     ] {
         let (code, told) = interrupted(args, signal, || true);
         assert_eq!(code, Some(expected), "{args:?}: {told}");

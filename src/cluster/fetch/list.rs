@@ -117,11 +117,13 @@ pub async fn fetch_all(
     Ok(refused)
 }
 
+type EventsByNamespace = HashMap<String, Vec<Event>>;
+
 /// The optional answers that concern all HPAs.
 #[derive(Default)]
 struct AboutAll {
     version: RefCell<Option<Result<ServerVersion, Failure>>>,
-    events: RefCell<Option<Result<HashMap<String, Vec<Event>>, Failure>>>,
+    events: RefCell<Option<Result<EventsByNamespace, Failure>>>,
     controller: ControllerAnswers,
     surroundings: SurroundingAnswers,
     /// Whether these are refused for all namespaces at once.
@@ -135,7 +137,7 @@ impl AboutAll {
     /// Returns the events of a namespace that have arrived for all of them.
     fn events(&self, namespace: &str) -> Option<Result<Vec<Event>, Failure>> {
         let all = self.events.borrow();
-        let of = |all: &HashMap<String, Vec<Event>>| all.get(namespace).cloned();
+        let of = |all: &EventsByNamespace| all.get(namespace).cloned();
         let all = all.as_ref()?.as_ref();
         Some(all.map(|all| of(all).unwrap_or_default()).map_err(Failure::clone))
     }

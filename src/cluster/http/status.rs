@@ -81,7 +81,7 @@ impl ApiStatus {
                 Value::String(text) => change(text),
                 Value::Array(list) => list.iter_mut().for_each(|value| within(value, change)),
                 Value::Object(object) => {
-                    object.values_mut().for_each(|value| within(value, change))
+                    object.values_mut().for_each(|value| within(value, change));
                 }
                 Value::Null | Value::Bool(_) | Value::Number(_) => {}
             }

@@ -351,7 +351,21 @@ mod tests {
         for (sends, looks, want, done) in [
             (vec![Ok(())], vec![], told(Told::Answer), "s"),
             (vec![Err(answer(403))], vec![], Fate::Refused(answer(403)), "s"),
-            (vec![Err(answer(409))], vec![], Fate::Overtaken(answer(409).to_string()), "s"),
+            (vec![Err(answer(404))], vec![], Fate::Overtaken(answer(404).to_string()), "s"),
+            // A conflict may be with the write itself.
+            (vec![Err(answer(409))], vec![], Fate::Overtaken(answer(409).to_string()), "s l"),
+            (
+                vec![Err(answer(409))],
+                vec![Ok(ReadBack::Written((), false))],
+                Fate::Overtaken(answer(409).to_string()),
+                "s l",
+            ),
+            (
+                vec![Err(answer(409))],
+                vec![Ok(ReadBack::Written((), true))],
+                told(Told::Reading(answer(409).to_string(), true)),
+                "s l",
+            ),
             (
                 vec![Err(failed.clone())],
                 vec![theirs()],

@@ -37,7 +37,7 @@ use self::scale::Found;
 use self::surroundings::{SurroundingAnswers, Wish, Wishes};
 use super::fetch::discovery::{Discovery, built_in, segment};
 use super::{Failure, Session};
-use crate::apimachinery::names;
+use crate::apimachinery::{json, names};
 use crate::apiserver::admit;
 use crate::apiserver::convert::HpaObject;
 use crate::apiserver::default::AdmissionRules;
@@ -379,7 +379,7 @@ impl Fetch<'_> {
     }
 
     pub(super) fn admit(&self, body: &[u8]) -> Result<HpaObject, String> {
-        let text = String::from_utf8_lossy(body);
+        let text = json::text(body);
         // An object that the server has accepted is not validated again, whatever the rules.
         let rules = AdmissionRules::of(&Version::newest());
         let object = admit::admit(&text, self.namespace, rules).map_err(|e| e.to_string())?;

@@ -5,6 +5,7 @@ use super::super::Failure;
 use super::read::read;
 use super::right::{denied, missing};
 use super::{Fetch, JSON, is_well_formed};
+use crate::apimachinery::json;
 use crate::cluster::fetch::discovery::{Discovery, Resource, built_in};
 use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::error::Error;
@@ -88,7 +89,7 @@ impl Fetch<'_> {
         let target = &hpa.spec.scale_target_ref;
         let path = resource.path(self.namespace, &target.name);
         let scale = match self.session.get(&path, JSON).await {
-            Ok(response) => scale_of(hpa, &String::from_utf8_lossy(&response.body)).ok()?,
+            Ok(response) => scale_of(hpa, &json::text(&response.body)).ok()?,
             Err(e) if e.is_not_found() => Err(ScaleError::Get(e.client_go())),
             Err(_) => return None,
         };

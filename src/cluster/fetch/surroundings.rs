@@ -16,6 +16,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use super::metrics::{CUSTOM, Miss};
 use super::right::{cause, missing};
 use super::{Fetch, JSON};
+use crate::apimachinery::json;
 use crate::cluster::Failure;
 use crate::cluster::fetch::discovery::{Discovery, Resource, built_in, segment};
 use crate::saved::assemble::{is_built_in, surroundings};
@@ -226,7 +227,7 @@ impl Fetch<'_> {
         left_out(Some((adds, Cause::Late)));
         let (why, read) = match self.session.get(&path, JSON).await {
             Ok(response) => {
-                let text = String::from_utf8_lossy(&response.body);
+                let text = json::text(&response.body);
                 let read = file::read_answer(&text, &path, &mut answers.objects.borrow_mut());
                 (read.err().map(|e| (adds, Cause::Failed(self.session.struck(e.message)))), true)
             }

@@ -87,7 +87,6 @@ fn settings(
 /// What the passes of a namespace have in common.
 struct Place<'o> {
     namespace: &'o str,
-    default_namespace: &'o str,
     /// All of its HPAs.
     hpas: Vec<Found<'o>>,
     pods: Vec<&'o Shared<Pod>>,
@@ -95,6 +94,7 @@ struct Place<'o> {
     pod_metrics: Vec<&'o Shared<PodMetrics>>,
     /// Whether it has every pod and its usage once.
     each_once: Result<(), Error>,
+    target: ScaleLookup<'o>,
     surroundings: Surroundings,
 }
 
@@ -133,12 +133,12 @@ impl<'o> Place<'o> {
             .and_then(|()| once("PodMetrics", pod_metrics.iter().map(|item| &*item.name)));
         Self {
             namespace,
-            default_namespace,
             hpas: hpas.collect(),
             pod_labels: pods.iter().map(|pod| (&*pod.name, &*pod.labels)).collect(),
             pods,
             pod_metrics,
             each_once,
+            target,
             surroundings: surroundings(objects, namespace, default_namespace),
         }
     }
@@ -216,7 +216,7 @@ fn without_pods(
     let hpa = hpa.clone();
     notes.extend(admission.iter().cloned());
     place.each_once.clone()?;
-    let target = ScaleLookup::of(objects, place.default_namespace);
+    let target = &place.target;
     let scale = scale.clone()?;
     basis.extend(target.assumption(&hpa).filter(|_| scale.is_ok()));
     let answers = Answers {
@@ -352,8 +352,7 @@ pub fn scale_in(hpa: &Hpa, target: Option<&Workload>) -> Result<Result<Scale, Sc
 
 /// Looks for the target of an HPA among the workloads of a cluster.
 fn lookup<'o>(hpa: &'o Hpa, workloads: &'o [Workload]) -> ScaleLookup<'o> {
-    let default_namespace = &hpa.namespace;
-    ScaleLookup { scales: &[], workloads, default_namespace, errors: &[], is_complete: true }
+    ScaleLookup::among(workloads, &hpa.namespace)
 }
 
 /// Checks that no two objects of a kind have the same name: no API server has both, so one of

@@ -1,6 +1,8 @@
 //! The target of an HPA among saved objects: what the controller would get for its scale, in the
 //! API server's words if it has none.
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 
 use super::{find_error, once};
@@ -17,12 +19,23 @@ use crate::snapshot::{Scale, ScaleError};
 
 /// Where to look for the target's scale.
 pub(super) struct ScaleLookup<'o> {
-    pub(super) scales: &'o [ScaleObject],
-    pub(super) workloads: &'o [Workload],
-    pub(super) default_namespace: &'o str,
-    pub(super) errors: &'o [ApiError],
+    scales: ByName<'o, ScaleObject>,
+    workloads: ByName<'o, Workload>,
+    default_namespace: &'o str,
+    errors: &'o [ApiError],
     /// Whether objects missing in the input did not exist.
-    pub(super) is_complete: bool,
+    is_complete: bool,
+}
+
+/// Objects by name, so that many HPAs find their targets without going through all objects.
+type ByName<'o, T> = HashMap<&'o str, Vec<&'o T>>;
+
+fn by_name<'o, T>(objects: &'o [T], name: impl Fn(&'o T) -> &'o str) -> ByName<'o, T> {
+    let mut all = ByName::new();
+    for object in objects {
+        all.entry(name(object)).or_default().push(object);
+    }
+    all
 }
 
 impl<'o> ScaleLookup<'o> {
@@ -30,7 +43,24 @@ impl<'o> ScaleLookup<'o> {
     pub(super) fn of(objects: &'o Objects, default_namespace: &'o str) -> Self {
         let Objects { scales, workloads, state, .. } = objects;
         let errors = state.as_ref().map_or(&[][..], |state| &state.errors);
-        Self { scales, workloads, default_namespace, errors, is_complete: state.is_some() }
+        Self {
+            scales: by_name(scales, |it| &it.metadata.name),
+            workloads: by_name(workloads, |it| &it.metadata.name),
+            default_namespace,
+            errors,
+            is_complete: state.is_some(),
+        }
+    }
+
+    /// Looks among these workloads of the HPA's namespace, which are all that there are.
+    pub(super) fn among(workloads: &'o [Workload], namespace: &'o str) -> Self {
+        Self {
+            scales: ByName::new(),
+            workloads: by_name(workloads, |it| &it.metadata.name),
+            default_namespace: namespace,
+            errors: &[],
+            is_complete: true,
+        }
     }
 }
 
@@ -72,7 +102,7 @@ impl ScaleLookup<'_> {
                 return Ok(Err(ScaleError::Get(text.to_owned())));
             }
             let same_kind = |workload: &Workload| workload.kind.eq_ignore_ascii_case(kind);
-            if !self.is_complete && !self.workloads.iter().any(same_kind) {
+            if !self.is_complete && !self.workloads.values().flatten().any(|it| same_kind(it)) {
                 return Ok(Err(missing()));
             }
             let resource = resource_of(group, kind);
@@ -121,7 +151,8 @@ impl ScaleLookup<'_> {
     fn workload(&self, hpa: &Hpa) -> Result<Option<&Workload>, Error> {
         let target = &hpa.spec.scale_target_ref;
         let kind = target.kind.as_str();
-        let mut workloads = self.workloads.iter().filter(|workload| {
+        let named = self.workloads.get(&*target.name).into_iter().flatten().copied();
+        let mut workloads = named.filter(|workload| {
             // Discovery also knows a kind by its lower-case form.
             self.is_target(&workload.metadata, hpa)
                 && is_built_in(&workload.group, &workload.kind)
@@ -134,7 +165,8 @@ impl ScaleLookup<'_> {
 
     /// Returns the Scales that may belong to the target.
     fn scales<'t>(&'t self, hpa: &'t Hpa) -> impl Iterator<Item = &'t ScaleObject> {
-        self.scales.iter().filter(|scale| {
+        let named = self.scales.get(&*hpa.spec.scale_target_ref.name);
+        named.into_iter().flatten().copied().filter(|scale| {
             self.is_target(&scale.metadata, hpa) && scale.may_belong_to(&hpa.spec.scale_target_ref)
         })
     }

@@ -45,7 +45,7 @@ fn main() -> ExitCode {
     let mut stderr = anstream::stderr();
     let _ = stderr.write_all(annotations.as_bytes()).and_then(|()| stderr.flush());
     let code = if errors.is_empty() { exit_code } else { exit_code.max(1) };
-    // Nobody may ever read the answer.
+    // The answer may never be read.
     on_signal({
         let written = written.clone();
         move |signal| {

@@ -302,7 +302,7 @@ pub(super) struct Explained {
 
 /// Writes lines until their sender is gone or the output is closed, and then returns the line that could not be
 /// written, if any. It has a thread of its own: a reader may be as slow as it likes, such as a pager, while the
-/// time of requests goes on. Lines that wait take no more memory than any other output.
+/// time of requests continues. Lines that wait take no more memory than any other output.
 fn written(answer: fn(&str) -> bool) -> (Sender<String>, oneshot::Receiver<String>) {
     let (sender, lines) = channel::<String>();
     let (ended, end) = oneshot::channel();

@@ -209,7 +209,7 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     let is_fraction = wanted < 1000
         && !step.is_resource()
         && match ratio <= PERCENTS {
-            // A factor of 100 is that of percents.
+            // A factor of 100 means percents.
             true => is_share && ratio >= 100.0 / OFF,
             false => is_whole && ratio <= 10_000.0,
         };

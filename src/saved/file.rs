@@ -41,7 +41,7 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
     }
     for name in names {
         let paths = if name == "-" { vec![name.into()] } else { expand(name, &mut objects.notes)? };
-        // A saved state may have others beside it; of manifests, all are meant.
+        // A saved state may have others next to it; of manifests, all are meant.
         if !objects.are_manifests {
             objects.notes.retain(|note| !matches!(note, Note::DirectorySkipped { .. }));
         }

@@ -35,7 +35,7 @@ pub struct Hpa {
     pub labels: Labels,
     /// The object that controls it, such as a ScaledObject.
     pub owner: Option<OwnerReference>,
-    /// Whether KEDA's webhook accepts a ScaledObject beside it, by its annotation
+    /// Whether KEDA's webhook accepts a ScaledObject for the same target, by its annotation
     /// `validations.keda.sh/hpa-ownership`.
     pub accepts_scaled_objects: bool,
     /// `metadata.generation`, which API servers maintain from 1.37 on.

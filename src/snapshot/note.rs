@@ -414,7 +414,7 @@ pub enum NotOwned {
     Refuses,
     /// KEDA takes the HPA over, because of this annotation.
     TakenOver(&'static str),
-    /// KEDA creates another one of this name beside it, because of an annotation of the HPA.
+    /// KEDA creates another one of this name next to it, because of an annotation of the HPA.
     Beside(String),
 }
 

@@ -499,7 +499,7 @@ fn all_candidates_have_the_load_of_the_running_pods() {
     }
 }
 
-/// The usage of all containers of a trace is that of their pods: the replicas are the same at every pass.
+/// The usage of all containers of a trace adds up to the usage of their pods: the replicas are the same at every pass.
 #[test]
 fn the_usage_of_containers_may_change_over_time() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -632,7 +632,7 @@ fn a_trace_may_be_about_a_container_that_only_the_candidate_has() {
 }
 
 /// A template may leave out a request because something else sets it, or because it is forgotten. Which one is
-/// known only beside the running template.
+/// known only together with the running template.
 #[test]
 fn a_request_that_a_template_lacks_is_kept_or_goes_and_that_is_said() {
     let state = std::fs::read_to_string(format!("{CHARTS}/state.yaml")).expect("a file");

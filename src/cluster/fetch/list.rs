@@ -352,7 +352,7 @@ impl Fetch<'_> {
 
         let answers = SurroundingAnswers::default();
         let events = RefCell::default();
-        // A list may have many pages, and is waited for as long as that of the pods.
+        // A list may have many pages, and is waited for as long as the list of pods is.
         let each = async { fetch.list_replica_sets(scaled(&scales), &lists).await };
         let each = each.boxed_local().shared();
         let about = whole.about;

@@ -277,7 +277,7 @@ fn a_target_may_be_as_high_as_its_field_allows() {
     assert!(rounding.target.is_none(), "{rounding:?}");
 }
 
-/// Returns an HPA at its target whose last pass found and left so many replicas.
+/// Returns an HPA at its target whose last pass found and left that many replicas.
 fn left(items: &[Value], replicas: i32, able: &str) -> Vec<Value> {
     let is_able = if able == "ReadyForNewScale" { "True" } else { "False" };
     let status = json!({"currentReplicas": replicas, "desiredReplicas": replicas, "conditions": [

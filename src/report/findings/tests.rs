@@ -604,7 +604,7 @@ fn pods_that_wait_in_an_error() {
     }
 }
 
-/// Beside a finding that names the trouble of the same pods, there is nothing else to do.
+/// If another finding names the trouble of the same pods, nothing else is advised.
 #[test]
 fn pods_that_another_finding_is_about() {
     let start = json!("2026-11-21T05:00:00Z");

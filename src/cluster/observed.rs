@@ -139,6 +139,7 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
     Ok(Input {
         snapshot,
         observed: None,
+        observed_replicas: None,
         stated_memory: None,
         evidence,
         surroundings: observed.surroundings,

@@ -7,7 +7,6 @@ use crate::pass::Pass;
 use crate::report::Explanation;
 use crate::report::expected::Judged;
 use crate::report::findings::FindingView;
-use crate::snapshot::Snapshot;
 use crate::snapshot::input::Input;
 use crate::whatif::expect::{Expectation, Facts};
 
@@ -40,14 +39,7 @@ impl FindingsWatch {
     ) -> Explanation<'p> {
         let mut explanation = Explanation::new(pass).ignoring(&self.ignored);
         if let Some(input) = rolled_out {
-            let mut input = input.clone();
-            let Snapshot { hpa, scale, .. } = &mut input.snapshot;
-            // A pass over replicas beyond a bound looks at no metric; those after it do.
-            if let Some(scale) = scale.as_mut().ok().filter(|scale| scale.spec_replicas > 0) {
-                let least = hpa.spec.min_replicas.unwrap_or(1);
-                scale.spec_replicas = scale.spec_replicas.max(least).min(hpa.spec.max_replicas);
-            }
-            let later = Pass::run(input);
+            let later = Pass::run(input.clone());
             let later = Explanation::new(&later).ignoring(&self.ignored).findings;
             // Who sets the replicas does not depend on pods.
             let is_of_pods = |it: &FindingView| it.code.lasts() && it.code != Code::OtherWriter;
@@ -68,7 +60,8 @@ impl FindingsWatch {
             let found = explanation.of(*watched);
             let lasts = !found.is_empty() && found.iter().all(|it| it.lasts());
             let found = found.into_iter().map(Code::as_str).collect();
-            Expectation::not_found(watched.as_str(), found, lasts, facts)
+            let of_metrics = watched.is_of_metrics();
+            Expectation::not_found(watched.as_str(), found, lasts, of_metrics, facts)
         })
     }
 

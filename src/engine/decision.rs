@@ -166,11 +166,22 @@ pub struct Lacking {
 }
 
 impl Outcome {
-    /// Returns the metrics that are unknown here, by reason: a refusal, whatever it says, or the documents that
-    /// are missing.
+    /// Returns the metrics that are unknown here, by reason.
     pub fn lacking(&self, spec: &HpaSpec) -> Vec<Lacking> {
-        let mut all: Vec<Lacking> = Vec::new();
-        for UnreadMetric { index, why } in &self.unread {
+        Lacking::of(&self.unread, spec)
+    }
+
+    /// Returns the event about a change of the scale.
+    pub fn rescale(&self) -> Option<&Event> {
+        self.events.iter().flatten().find(|event| event.reason == "SuccessfulRescale")
+    }
+}
+
+impl Lacking {
+    /// Sorts unread metrics by reason: a refusal, whatever it says, or the documents that are missing.
+    pub fn of(unread: &[UnreadMetric], spec: &HpaSpec) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for UnreadMetric { index, why } in unread {
             let label = spec.metrics[*index].label();
             let missing = match why {
                 Unread::Refused { .. } => None,
@@ -178,15 +189,10 @@ impl Outcome {
             };
             match all.iter_mut().find(|own| own.missing == missing) {
                 Some(own) => own.metrics.push(label),
-                None => all.push(Lacking { missing, metrics: vec![label] }),
+                None => all.push(Self { missing, metrics: vec![label] }),
             }
         }
         all
-    }
-
-    /// Returns the event about a change of the scale.
-    pub fn rescale(&self) -> Option<&Event> {
-        self.events.iter().flatten().find(|event| event.reason == "SuccessfulRescale")
     }
 }
 

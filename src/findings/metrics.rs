@@ -30,6 +30,9 @@ pub struct MetricsApiUnavailable {
 pub enum Unavailable {
     /// The API server does not serve its group.
     Unserved,
+    /// The API server finds nothing at the path of a metric: it does not serve the group, or what serves the
+    /// group does not know the metric.
+    NotFound,
     /// The API server knows the group, but its discovery of the versions is stale.
     Stale,
     /// It is served, but requests fail.
@@ -167,11 +170,11 @@ enum Miss<'t> {
     Empty,
 }
 
-/// client-go's messages for a request to a group that is not served: the answer was not a `Status`.
-const UNSERVED: [&str; 2] = [
-    "the server could not find the requested resource",
-    "metrics API (custom.metrics.k8s.io) registered",
-];
+/// client-go's message for a path at which there is nothing: a group that is not served, or some adapters'
+/// answer about an unknown metric.
+const NOTHING: &str = "the server could not find the requested resource";
+/// The controller's message if discovery has no custom metrics API.
+const UNREGISTERED: &str = "metrics API (custom.metrics.k8s.io) registered";
 /// The controller's message if all versions of the custom metrics API are stale.
 const STALE: &str = "no known available metric versions found";
 /// client-go's messages for the codes 503, 504 and other 5xx without a `Status`.
@@ -238,7 +241,7 @@ impl<'t> Miss<'t> {
         let is_unknown = says(&UNKNOWN)
             || text.contains(&format!("{name} not found"))
             || text.contains(&format!("{name:?} not found"));
-        let unserved = says(&UNSERVED);
+        let is_nothing = says(&[NOTHING]);
         let is_unreached = || {
             // Go's HTTP client names the URL, which is the backend's if the adapter quotes the error.
             let url = said.strip_prefix("Get \"http").and_then(|rest| rest.split_once('"'));
@@ -249,10 +252,12 @@ impl<'t> Miss<'t> {
         };
         if says(&[STALE]) {
             Self::Unavailable(Unavailable::Stale, text)
-        } else if unserved && !spec.is_resource() && is_served(case, spec.api_group()) {
+        } else if is_nothing && !spec.is_resource() && is_served(case, spec.api_group()) {
             Self::Unknown(text)
-        } else if unserved {
+        } else if says(&[UNREGISTERED]) || (is_nothing && spec.is_resource()) {
             Self::Unavailable(Unavailable::Unserved, text)
+        } else if is_nothing {
+            Self::Unavailable(Unavailable::NotFound, text)
         } else if is_unknown {
             Self::Unknown(text)
         } else if Refused::read(text).is_some() {
@@ -281,12 +286,14 @@ fn unavailable(service: &ApiService) -> Option<&Condition> {
     conditions.find(|it| it.type_ == "Available" && it.status != "True")
 }
 
-/// Whether there is evidence that the API of a group answers: its APIService, or another metric.
+/// Whether there is evidence that the API of a group answers: its APIService, its list, or another metric.
 fn is_served(case: &Case<'_>, group: &str) -> bool {
     let available = |it: &ApiService| {
         it.status.conditions.iter().any(|it| it.type_ == "Available" && it.status == "True")
     };
-    service(case, group).is_some_and(available) || answered(case, group).next().is_some()
+    service(case, group).is_some_and(available)
+        || case.surroundings().serves(group)
+        || answered(case, group).next().is_some()
 }
 
 /// Returns the metrics of the spec for which the API of a group has values.
@@ -333,9 +340,8 @@ pub(super) fn without_value(case: &Case<'_>) -> Vec<Finding> {
                 apis.push(MetricsApiUnavailable { group, metrics, why, message, service });
             }
             Some(Miss::Unknown(text)) => {
-                let served = case.surroundings().served_metrics.iter();
-                let served = served.filter(|it| it.group == group);
-                let served = served.filter_map(|it| served_for(spec, &it.name));
+                let served = case.surroundings().served_metrics.get(group).into_iter().flatten();
+                let served = served.filter_map(|name| served_for(spec, name));
                 let alike = answered(case, group).filter(|it| it.described() == spec.described());
                 let known = alike.map(MetricSpec::name).chain(served);
                 let near = same_but_typed(spec.name(), known);

@@ -22,6 +22,7 @@ pub(crate) use case::Case;
 pub use case::Next;
 
 use crate::apimachinery::names::nearest;
+use crate::engine::decision::{Direction, Path};
 use crate::error::Error;
 use crate::order;
 use crate::pass::Pass;
@@ -245,6 +246,14 @@ impl Watched {
         }
     }
 
+    /// Whether it includes findings about metrics.
+    pub(crate) fn is_of_metrics(self) -> bool {
+        match self {
+            Self::Code(code) => code.is_of_metrics(),
+            Self::Severity(_) => true,
+        }
+    }
+
     /// Whether it includes a finding.
     pub fn is(self, code: Code, severity: Severity) -> bool {
         match self {
@@ -266,6 +275,31 @@ impl Severity {
 }
 
 impl Code {
+    /// Whether it is about a metric, or about pods as metrics are read of them, and not about what a pass makes
+    /// of its value.
+    fn is_of_metrics(self) -> bool {
+        let all = [
+            Self::MissingRequest,
+            Self::MetricsApiUnavailable,
+            Self::MetricNotFound,
+            Self::MetricFailing,
+            Self::MetricEmpty,
+            Self::UnknownContainer,
+            Self::ContainerMetricsMissing,
+            Self::DilutedByContainer,
+            Self::ResizeInProgress,
+            Self::RequestsDifferFromTemplate,
+            Self::SuspectUnit,
+            Self::MemoryBaseline,
+            Self::UnreachableTarget,
+            Self::StaleSamples,
+            Self::SelectorMissing,
+            Self::SelectorMatchesNothing,
+            Self::SharedPods,
+        ];
+        all.contains(&self)
+    }
+
     /// Whether it holds throughout a run, whatever the load does.
     pub(crate) fn lasts(self) -> bool {
         let all = [
@@ -324,40 +358,69 @@ pub fn find(pass: &Pass) -> Vec<Finding> {
 /// Returns the same without the findings of some codes, to which no other one refers either.
 pub(crate) fn find_except(pass: &Pass, ignored: &[Code]) -> Vec<Finding> {
     let case = Case::new(pass);
+    let mut found = find_in(&case, ignored);
+    found.extend(ignored_metrics(pass, ignored));
+    let answer = case.answer();
+    let cost = |finding: &Finding| {
+        let proposals = finding.without.and_then(|it| Some((it.proposal?, answer.proposal?)));
+        proposals.map_or(0, |(without, with)| without.abs_diff(with))
+    };
+    order::sort_by_key(&mut found, |it| (!it.explains, it.severity, std::cmp::Reverse(cost(it))));
+    found
+}
+
+/// Returns the findings about metrics that a pass does not read because the replicas are beyond a bound. The
+/// pass after it reads them, and they are as they are either way.
+fn ignored_metrics(pass: &Pass, ignored: &[Code]) -> Vec<Finding> {
+    let beyond = match pass.decision.path() {
+        Some(Path::AboveMax) => Direction::Up,
+        Some(Path::BelowMin) => Direction::Down,
+        Some(Path::Metrics | Path::Disabled) | None => return Vec::new(),
+    };
+    let mut input = pass.input.clone();
+    path::widen(&mut input.snapshot.hpa.spec, beyond);
+    let reading = Pass::with(input, pass.remembered.clone());
+    let mut found = find_in(&Case::new(&reading), ignored);
+    found.retain(|it| it.code().is_of_metrics());
+    // What that pass comes to is not what this one does.
+    found.into_iter().map(|it| Finding { explains: false, without: None, ..it }).collect()
+}
+
+fn find_in(case: &Case<'_>, ignored: &[Code]) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
-    found.extend(outside::target_not_found(&case));
-    found.extend(outside::controller_silent(&case));
-    found.extend(outside::other_writer(&case));
-    found.extend(outside::paused_by_keda(&case));
-    found.extend(outside::field_ignored(&case));
-    found.extend(outside::differs_from_status(&case));
-    found.extend(requests::missing(&case));
-    found.extend(metrics::without_value(&case));
-    found.extend(metrics::blocked_by_failed(&case));
-    found.extend(metrics::unknown_container(&case));
-    found.extend(metrics::container_metrics_missing(&case));
-    found.extend(requests::diluted(&case));
-    found.extend(requests::resize(&case));
-    found.extend(requests::differ_from_template(&case));
-    found.extend(values::value_multiplies(&case));
-    found.extend(values::suspect_unit(&case));
-    let baseline = requests::memory_baseline(&case, &found);
+    found.extend(outside::target_not_found(case));
+    found.extend(outside::controller_silent(case));
+    found.extend(outside::other_writer(case));
+    found.extend(outside::paused_by_keda(case));
+    found.extend(outside::field_ignored(case));
+    found.extend(outside::differs_from_status(case));
+    found.extend(requests::missing(case));
+    found.extend(metrics::without_value(case));
+    found.extend(metrics::blocked_by_failed(case));
+    found.extend(metrics::unknown_container(case));
+    found.extend(metrics::container_metrics_missing(case));
+    found.extend(requests::diluted(case));
+    found.extend(requests::resize(case));
+    found.extend(requests::differ_from_template(case));
+    found.extend(values::value_multiplies(case));
+    found.extend(values::suspect_unit(case));
+    let baseline = requests::memory_baseline(case, &found);
     found.extend(baseline);
-    found.extend(requests::unreachable_target(&case));
-    found.extend(values::stale_samples(&case));
-    found.extend(owners::selector_missing(&case));
-    found.extend(owners::selector_matches_nothing(&case));
-    found.extend(owners::shared(&case));
-    found.extend(pods::finished(&case));
-    found.extend(owners::foreign(&case));
-    found.extend(pods::never_ready(&case));
-    found.extend(pods::unschedulable(&case));
-    found.extend(pods::replicas_without_pods(&case));
-    found.extend(owners::old_revision(&case));
-    found.extend(pods::terminating(&case));
-    found.extend(pods::starting(&case));
+    found.extend(requests::unreachable_target(case));
+    found.extend(values::stale_samples(case));
+    found.extend(owners::selector_missing(case));
+    found.extend(owners::selector_matches_nothing(case));
+    found.extend(owners::shared(case));
+    found.extend(pods::finished(case));
+    found.extend(owners::foreign(case));
+    found.extend(pods::never_ready(case));
+    found.extend(pods::unschedulable(case));
+    found.extend(pods::replicas_without_pods(case));
+    found.extend(owners::old_revision(case));
+    found.extend(pods::terminating(case));
+    found.extend(pods::starting(case));
     // What explains the failure of a metric explains it whether or not it is shown.
-    let mut uncounted = pods::uncounted(&case, &found);
+    let mut uncounted = pods::uncounted(case, &found);
     if let Some(Finding { facts: Facts::UncountedPods(facts), .. }) = &mut uncounted {
         facts.named_by.take_if(|code| ignored.contains(code));
     }
@@ -366,26 +429,20 @@ pub(crate) fn find_except(pass: &Pass, ignored: &[Code]) -> Vec<Finding> {
     let is_unreachable = found.iter().any(|it| it.code() == Code::UnreachableTarget);
     let is_shown = |it: &Finding| !ignored.contains(&it.code());
     found.retain(is_shown);
-    let switched_off = path::switched_off(&case, &found);
+    let switched_off = path::switched_off(case, &found);
     found.extend(switched_off);
-    let corrected = path::corrected(&case, &found);
+    let corrected = path::corrected(case, &found);
     found.extend(corrected);
-    let bounds = [path::at_max(&case, &found), path::at_min(&case, &found)];
+    let bounds = [path::at_max(case, &found), path::at_min(case, &found)];
     found.extend(bounds.into_iter().flatten());
-    found.extend(path::rate_limited(&case));
-    let disabled = path::direction_disabled(&case, &found);
+    found.extend(path::rate_limited(case));
+    let disabled = path::direction_disabled(case, &found);
     found.extend(disabled);
-    found.extend(path::held_by_window(&case));
+    found.extend(path::held_by_window(case));
     if !is_unreachable {
-        found.extend(path::rounding(&case));
+        found.extend(path::rounding(case));
     }
-    found.extend(path::within_tolerance(&case));
+    found.extend(path::within_tolerance(case));
     found.retain(is_shown);
-    let answer = case.answer();
-    let cost = |finding: &Finding| {
-        let proposals = finding.without.and_then(|it| Some((it.proposal?, answer.proposal?)));
-        proposals.map_or(0, |(without, with)| without.abs_diff(with))
-    };
-    order::sort_by_key(&mut found, |it| (!it.explains, it.severity, std::cmp::Reverse(cost(it))));
     found
 }

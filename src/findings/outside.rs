@@ -362,23 +362,28 @@ pub(super) fn field_ignored(case: &Case<'_>) -> Vec<Finding> {
 /// `other-writer`
 pub(super) fn other_writer(case: &Case<'_>) -> Option<Finding> {
     let manifest = case.surroundings().manifest_replicas.clone();
-    let now = case.scale()?.spec_replicas;
     let seen = seen_writer(case);
     if seen.is_none() && manifest.is_none() {
         return None;
     }
     let (facts, explains) = seen.unwrap_or_default();
-    let facts = OtherWriter { now, manifest, ..facts };
+    let facts = OtherWriter { now: replicas_now(case)?, manifest, ..facts };
     Some(match explains {
         true => Finding::explaining(Severity::Warning, facts),
         false => Finding::aside(Severity::Warning, facts),
     })
 }
 
+/// Returns the replicas that the target has: who assumes others is not looked for.
+fn replicas_now(case: &Case<'_>) -> Option<i32> {
+    case.pass.input.observed_replicas.or_else(|| Some(case.scale()?.spec_replicas))
+}
+
 /// Returns what else has set the replicas, and whether that explains the pass.
 fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     let hpa = &case.snapshot().hpa;
-    let now = case.scale()?.spec_replicas;
+    let now = replicas_now(case)?;
+    let is_assumed = case.pass.input.observed_replicas.is_some();
     let last = LastPass::of(&hpa.status, now)?;
     // Switching on and off is a different matter.
     if now == 0 || last.left() == 0 {
@@ -389,7 +394,8 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     let by_controller = writer.is_some_and(is_of_controller)
         || case.pass.input.scaled_to(now).any(|time| hpa.written.status.is_none_or(|it| time > it));
     // If the target was not read, the controller may have scaled it since its status was read.
-    let differs = now != last.left() && !by_controller && case.workload().is_some();
+    let differs =
+        now != last.left() && !by_controller && !is_assumed && case.workload().is_some();
     let again = again(case);
     if !differs && again.is_none() {
         return None;
@@ -400,7 +406,7 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
         _ => true,
     };
     let writer = writer.filter(|it| !is_of_controller(it)).filter(is_later);
-    let after = case.decision().replicas_after();
+    let after = case.decision().replicas_after().filter(|_| !is_assumed);
     let writer = writer.map(|it| Writer { manager: it.manager.clone(), time: it.time, by: by(it) });
     let corrects = matches!(case.decision().path(), Some(Path::AboveMax | Path::BelowMin));
     let repeats = again.is_some() || writer.as_ref().is_some_and(|it| it.by.repeats());
@@ -414,7 +420,7 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
         manifest: None,
     };
     // A single correction is explained by the finding about the correction.
-    Some((facts, !corrects || repeats))
+    Some((facts, !is_assumed && (!corrects || repeats)))
 }
 
 /// Returns until when this pass's recommendation keeps the controller from scaling down.
@@ -517,6 +523,7 @@ pub(super) fn differs_from_status(case: &Case<'_>) -> Option<Finding> {
     // A pass that scales leaves the values from before in its status.
     let stood_still = hpa.status.current_replicas == last && scale.spec_replicas == last;
     let is_comparable = last != now
+        && pass.input.observed_replicas.is_none()
         && stood_still
         && same_metrics
         && !pods_changed

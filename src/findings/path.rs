@@ -13,7 +13,7 @@ use crate::engine::decision::{RateLimit, Step};
 use crate::memory::ground::{Ground, Running};
 use crate::pass::Origin;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::{Hpa, HpaStatus, MetricSpec, MetricTarget};
+use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus, MetricSpec, MetricTarget};
 use crate::snapshot::memory::Recommendation;
 use crate::whatif::thresholds::Borders;
 
@@ -175,6 +175,8 @@ pub struct Corrected {
 pub enum Cause {
     /// The bound is assumed; the HPA has this one, which allows the replicas.
     Assumed(i32),
+    /// The replicas are assumed; the target has this many.
+    AssumedReplicas(i32),
     /// The HPA is new: it has no status yet.
     NewHpa,
     /// The controller itself left these replicas, so the bound was changed after that.
@@ -188,15 +190,18 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Whether it is the bound that is new, and not the replicas.
-    fn is_bound(self) -> bool {
-        matches!(self, Self::Assumed(_) | Self::NewHpa | Self::Changed)
+    /// Whether no one has set the replicas: the bound is new, or they are assumed.
+    fn is_expected(self) -> bool {
+        let is_assumed = matches!(self, Self::Assumed(_) | Self::AssumedReplicas(_));
+        is_assumed || matches!(self, Self::NewHpa | Self::Changed)
     }
 }
 
 /// The target has no replicas, and the HPA does not scale it up again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SwitchedOff {
+    /// The replicas of the target, if having none is assumed.
+    pub observed: Option<i32>,
     /// Who last wrote the replicas of the target, and when.
     pub writer: Option<(String, Timestamp)>,
     /// Whether the HPA allows zero replicas.
@@ -618,7 +623,7 @@ pub(super) fn corrected(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
         Path::Metrics | Path::Disabled => return None,
     };
     let cause = cause(case, found, current, beyond);
-    let severity = if cause.is_bound() { Severity::Info } else { Severity::Warning };
+    let severity = if cause.is_expected() { Severity::Info } else { Severity::Warning };
     let without = case.without(|snapshot| match beyond {
         Direction::Up => snapshot.hpa.spec.max_replicas = current,
         Direction::Down => snapshot.hpa.spec.min_replicas = Some(current),
@@ -629,6 +634,14 @@ pub(super) fn corrected(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
         Direction::Down => BelowMin(of(min)).into(),
     };
     Some(Finding::explaining(severity, facts).without(without))
+}
+
+/// Takes away the bound that replicas are beyond, so that a pass reads its metrics.
+pub(super) fn widen(spec: &mut HpaSpec, beyond: Direction) {
+    match beyond {
+        Direction::Up => spec.max_replicas = i32::MAX,
+        Direction::Down => spec.min_replicas = Some(1),
+    }
 }
 
 /// Returns why these replicas are beyond the maximum (up) or the minimum (down).
@@ -643,6 +656,9 @@ fn cause(case: &Case<'_>, found: &[Finding], current: i32, beyond: Direction) ->
         if allows {
             return Cause::Assumed(own);
         }
+    }
+    if let Some(own) = case.pass.input.observed_replicas {
+        return Cause::AssumedReplicas(own);
     }
     let writer = found.iter().find_map(|it| match &it.facts {
         Facts::OtherWriter(facts) => facts.writer.as_ref().filter(|_| facts.left.is_some()),
@@ -670,18 +686,21 @@ pub(super) fn switched_off(case: &Case<'_>, found: &[Finding]) -> Option<Finding
     if case.decision().path() != Some(Path::Disabled) {
         return None;
     }
+    let observed = case.pass.input.observed_replicas;
     let writer = case.surroundings().last_replicas_write(case.target());
+    let writer = writer.filter(|_| observed.is_none());
     let hpa = &case.snapshot().hpa;
     let is_pause = |it: &Finding| matches!(&it.facts, Facts::PausedByKeda(it) if it.is_whole());
     let facts = SwitchedOff {
+        observed,
         writer: writer.map(|(manager, time)| (manager.to_owned(), time)),
         may_be_zero: hpa.spec.min_replicas == Some(0),
         is_paused: found.iter().any(is_pause),
     };
     // Scaling from zero is KEDA's part, and the pause has its own finding.
     let severity = match hpa.scaled_object() {
-        Some(_) => Severity::Info,
-        None => Severity::Warning,
+        None if observed.is_none() => Severity::Warning,
+        _ => Severity::Info,
     };
     Some(Finding::explaining(severity, facts))
 }

@@ -6,7 +6,7 @@ mod answers;
 mod list;
 mod target;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
 
@@ -281,6 +281,7 @@ fn without_pods(
     Ok(Input {
         snapshot,
         observed: None,
+        observed_replicas: None,
         stated_memory,
         evidence,
         surroundings,
@@ -310,7 +311,7 @@ pub(crate) fn surroundings(
             is_here(&it.metadata)
         }),
         api_services: objects.api_services.clone().into(),
-        served_metrics: Vec::new(),
+        served_metrics: BTreeMap::new(),
         lacks_scale: false,
         manifest_replicas: None,
     }

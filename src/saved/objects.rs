@@ -32,7 +32,7 @@ use crate::snapshot::pod::Pod;
 use crate::snapshot::settings::Stated;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{
-    ApiService, ScaledObject, ServedMetric, VerticalPodAutoscaler, Workload,
+    ApiService, ScaledObject, VerticalPodAutoscaler, Workload,
 };
 
 /// The group and version of our own documents.
@@ -62,7 +62,7 @@ pub struct Objects {
     /// APIServices.
     pub api_services: Vec<ApiService>,
     /// Metrics in the resources of metrics APIs.
-    pub served_metrics: Vec<ServedMetric>,
+    pub served_metrics: BTreeMap<String, Vec<String>>,
     /// Pods.
     pub pods: Vec<Shared<Pod>>,
     /// Items of the resource metrics API.
@@ -89,20 +89,19 @@ pub struct Objects {
 
 impl Objects {
     /// Returns the metrics that the API of a group serves: those that it lists, and those with values in
-    /// the namespace. Each is named as in its list.
-    pub(crate) fn served_metrics(&self, group: &str, namespace: &str) -> Vec<String> {
-        let listed = self.served_metrics.iter().filter(|it| it.group == group);
-        let listed = listed.map(|it| it.name.clone());
+    /// the namespace. Each is named as in its list. `None` if nothing shows that the group is served.
+    pub(crate) fn served_metrics(&self, group: &str, namespace: &str) -> Option<Vec<String>> {
+        let listed = self.served_metrics.get(group);
+        let mut all = listed.cloned().unwrap_or_default();
         if group != "custom.metrics.k8s.io" {
-            return listed
-                .chain(self.external_values.iter().map(|it| it.metric_name.clone()))
-                .collect();
+            all.extend(self.external_values.iter().map(|it| it.metric_name.clone()));
+        } else {
+            let here =
+                self.metric_values.iter().filter(|it| it.described_object.namespace == namespace);
+            let kind = |kind: &str| names::plural(kind);
+            all.extend(here.map(|it| format!("{}/{}", kind(&it.described_object.kind), it.name)));
         }
-        let here =
-            self.metric_values.iter().filter(|it| it.described_object.namespace == namespace);
-        let valued =
-            here.map(|it| format!("{}/{}", names::plural(&it.described_object.kind), it.name));
-        listed.chain(valued).collect()
+        (listed.is_some() || !all.is_empty()).then_some(all)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::{io, iter};
 
 use serde::Serialize;
@@ -200,12 +200,15 @@ impl Saved<'_> {
                 items.add("apiregistration.k8s.io/v1", "APIService", object)?;
             }
         }
-        for own in all().flat_map(|it| it.served_metrics.iter()) {
-            if seen.insert((&*own.group, "APIResourceList", (None, &*own.name))) {
-                let group_version = format!("{}/v1beta1", own.group);
-                let resources = vec![ApiResource { name: own.name.clone() }];
-                items.add("v1", "APIResourceList", ApiResourceList { group_version, resources })?;
-            }
+        let mut served: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (group, names) in all().flat_map(|it| &it.served_metrics) {
+            served.entry(group).or_default().extend(names.iter().map(|name| &**name));
+        }
+        for (group, names) in served {
+            let group_version = format!("{group}/v1beta1");
+            let resources =
+                names.into_iter().map(|name| ApiResource { name: name.to_owned() }).collect();
+            items.add("v1", "APIResourceList", ApiResourceList { group_version, resources })?;
         }
         Ok(())
     }

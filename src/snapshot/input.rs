@@ -47,6 +47,8 @@ pub struct Input {
     pub snapshot: Snapshot,
     /// The HPA as previous passes found it, if another spec is assumed for the next one.
     pub observed: Option<Hpa>,
+    /// The replicas that the target has, if others are assumed.
+    pub observed_replicas: Option<i32>,
     /// What the input states about the controller's history.
     pub stated_memory: Option<Memory>,
     /// Evidence in the API of the controller's past.

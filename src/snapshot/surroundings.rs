@@ -27,21 +27,13 @@ pub struct Surroundings {
     pub vertical_pod_autoscalers: Shared<Vec<VerticalPodAutoscaler>>,
     /// The APIServices of metrics APIs that failed.
     pub api_services: Shared<Vec<ApiService>>,
-    /// Metrics that are served by an API that failed for another of a similar name.
-    pub served_metrics: Vec<ServedMetric>,
+    /// The metrics APIs that failed for a metric although their groups are served, with the metrics of similar
+    /// names that they serve.
+    pub served_metrics: BTreeMap<String, Vec<String>>,
     /// The target has no scale only because the input lacks it; the API server has not said so.
     pub lacks_scale: bool,
     /// The replicas in the target's manifest that is assumed to be applied, if it states any.
     pub manifest_replicas: Option<ManifestReplicas>,
-}
-
-/// A metric that a metrics API serves, whether or not the HPA uses it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServedMetric {
-    /// The group of the API.
-    pub group: String,
-    /// Its name in the API's list: `queue`, or `pods/requests` if it describes objects.
-    pub name: String,
 }
 
 /// Returns the name of a metric in the list of a metrics API, if it is about the kind of object that a
@@ -81,14 +73,12 @@ pub struct ApiResource {
 }
 
 impl ApiResourceList {
-    /// Returns the metrics in it, if it is the list of a metrics API.
-    pub(crate) fn metrics(self) -> impl Iterator<Item = ServedMetric> {
+    /// Returns the group and the names in it, if it is the list of a metrics API.
+    pub(crate) fn metrics(self) -> Option<(String, Vec<String>)> {
         let group = names::group(&self.group_version).to_owned();
         let is_metrics = group.ends_with(".metrics.k8s.io");
-        self.resources
-            .into_iter()
-            .filter(move |_| is_metrics)
-            .map(move |resource| ServedMetric { group: group.clone(), name: resource.name })
+        let names = self.resources.into_iter().map(|resource| resource.name);
+        is_metrics.then(|| (group, names.collect()))
     }
 }
 
@@ -108,26 +98,29 @@ impl Surroundings {
         self.workloads.iter().find(is_it)
     }
 
-    /// Keeps of the metrics that an API serves those whose names are near to one that failed.
+    /// Whether something serves the group of a metrics API that failed for a metric.
+    pub(crate) fn serves(&self, group: &str) -> bool {
+        self.served_metrics.contains_key(group)
+    }
+
+    /// Keeps of the metrics that an API serves, if it is served, those whose names are near to one that failed.
     pub(crate) fn keep_served(
         &mut self,
         metrics: &[MetricSpec],
         answers: &[MetricAnswer],
-        served: impl Fn(&'static str) -> Vec<String>,
+        served: impl Fn(&'static str) -> Option<Vec<String>>,
     ) {
         for (spec, answer) in metrics.iter().zip(answers) {
             if spec.is_resource() || !matches!(answer, MetricAnswer::Failed(_)) {
                 continue;
             }
             let group = spec.api_group();
-            let all = served(group);
+            let Some(all) = served(group) else { continue };
+            let kept = self.served_metrics.entry(group.to_owned()).or_default();
             let own = all.iter().filter_map(|listed| served_for(spec, listed));
             let Some(near) = names::same_but_typed(spec.name(), own) else { continue };
             let listed = all.iter().find(|listed| served_for(spec, listed) == Some(near));
-            let own = listed
-                .map(|name| ServedMetric { group: group.to_owned(), name: name.clone() })
-                .filter(|own| !self.served_metrics.contains(own));
-            self.served_metrics.extend(own);
+            kept.extend(listed.filter(|own| !kept.contains(own)).cloned());
         }
     }
 

@@ -229,14 +229,20 @@ impl Expectation {
     }
 
     /// That nothing is found of what `--fail-on` names; `found` is what is, in the first pass of a run unless
-    /// it lasts throughout. What could not be read may hide a finding.
+    /// it lasts throughout. What could not be read may hide a finding, and one about metrics also if the pass
+    /// ignores them.
     pub fn not_found(
         what: &'static str,
         found: Vec<&'static str>,
         lasts: bool,
+        of_metrics: bool,
         facts: &Facts<'_>,
     ) -> Self {
-        let (truth, hint) = match facts.lacking() {
+        let lacking = match of_metrics {
+            true => facts.lacking_to_read(),
+            false => facts.lacking(),
+        };
+        let (truth, hint) = match lacking {
             _ if !found.is_empty() => (Truth::False, Some(Hint::Found(found))),
             None => (Truth::True, None),
             Some(lacking) => (Truth::Unknown, Some(Hint::MayHide(lacking))),

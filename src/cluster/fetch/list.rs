@@ -22,7 +22,7 @@ use super::metrics::{Miss, custom_version};
 use super::optional::{ServerVersion, other, unserved, version_of};
 use super::right::denied;
 use super::scale::Found;
-use super::surroundings::{SurroundingAnswers, Wish, failing_apis};
+use super::surroundings::{SurroundingAnswers, Wish, failing_apis, keep_names};
 use super::{Fetch, GRACE, LONG, More, Needs, beside, clock, graceful, without_pods};
 use crate::apimachinery::selector::Selectors;
 use crate::apiserver::convert::HpaObject;
@@ -410,10 +410,11 @@ impl Fetch<'_> {
                 let scale = scale.as_ref().ok();
                 let apis = failing_apis(hpa, common.discovery(hpa), &common.custom);
                 let objects = (answers.objects(), about.surroundings.objects());
-                let surroundings = Surroundings {
+                let mut surroundings = Surroundings {
                     served_metrics: observed.surroundings.served_metrics.clone(),
                     ..lists.around(hpa, scale, [&objects.0, &objects.1], apis)
                 };
+                keep_names(&mut surroundings, hpa, &observed.metrics, &objects.0);
                 let mut notes = notes.clone();
                 notes.splice(0..0, observed.notes);
                 Observed {

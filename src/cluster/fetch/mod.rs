@@ -34,7 +34,7 @@ use self::optional::OptionalAnswers;
 use self::read::read;
 use self::right::denied;
 use self::scale::Found;
-use self::surroundings::{SurroundingAnswers, Wish, Wishes};
+use self::surroundings::{SurroundingAnswers, Wish, Wishes, keep_names};
 use super::fetch::discovery::{Discovery, built_in, segment};
 use super::{Failure, Session};
 use crate::apimachinery::{json, names};
@@ -88,6 +88,7 @@ pub async fn fetch(
         |needed: &Result<_, Absent>| needed.as_ref().map_or_else(|absent| absent.no_hpa, |_| true);
     let needed = graceful(asked.needed(name, also, &discovery, wishes), more, worth).await;
     let left_out = surroundings.unlearnt();
+    let objects = surroundings.objects();
     let mut surroundings = surroundings.of(namespace);
     let needed = needed.map_err(|absent| match absent.no_hpa {
         true => optional.about_absence([namespace, name], absent.error, &surroundings),
@@ -98,6 +99,7 @@ pub async fn fetch(
         surroundings.workloads.iter_mut().for_each(|workload| workload.template = None);
     }
     surroundings.served_metrics = needed.surroundings.served_metrics;
+    keep_names(&mut surroundings, &needed.hpa, &needed.metrics, &objects);
     let mut notes = needed.notes;
     let (version, others, events) = optional.take(&mut notes);
     notes.extend(left_out);
@@ -291,7 +293,10 @@ impl Fetch<'_> {
                 });
             }
             if let Ok(discovery) = discovery {
-                let served = |group| discovery.metrics(group);
+                let served = |group| {
+                    let is_served = discovery.versions(group).is_some_and(|mut it| it.next().is_some());
+                    is_served.then(|| discovery.metrics(group))
+                };
                 surroundings.keep_served(&hpa.spec.metrics, metrics, served);
             }
             match resource {

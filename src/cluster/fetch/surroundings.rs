@@ -5,7 +5,8 @@
 //! missing, only `-v` does.
 //!
 //! A pass takes at most three such requests at a time, and no round of its own: whether a metrics API fails is
-//! taken from its discovery and from the last status, not from its answer.
+//! taken from its discovery and from the last status, not from its answer. So is what is asked about an external
+//! one: its list, which also shows that it is served, if it may not know a metric, and else its APIService.
 
 use std::cell::{Ref, RefCell};
 use std::collections::BTreeMap;
@@ -22,11 +23,11 @@ use crate::cluster::fetch::discovery::{Discovery, Resource, built_in, segment};
 use crate::saved::assemble::{is_built_in, surroundings};
 use crate::saved::file;
 use crate::saved::objects::Objects;
-use crate::snapshot::Scale;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
 use crate::snapshot::note::{Note, Unlearnt};
 use crate::snapshot::right::Cause;
 use crate::snapshot::surroundings::Surroundings;
+use crate::snapshot::{MetricAnswer, Scale};
 
 /// How many of them are requested concurrently.
 const AT_ONCE: usize = 3;
@@ -89,16 +90,18 @@ impl Wish {
         other_targets.into_iter().chain(of_pods)
     }
 
-    /// The APIServices of the metrics APIs that fail.
+    /// The APIServices of the metrics APIs that fail, and the list of what the external one serves.
     pub(super) fn failing_apis(
         hpa: &Hpa,
         discovery: &Result<Discovery, Failure>,
         custom: &Result<String, Miss>,
     ) -> impl Iterator<Item = Self> {
-        failing_apis(hpa, discovery, custom).map(|name| {
+        let services = failing_apis(hpa, discovery, custom).map(|name| {
             let path = format!("/apis/apiregistration.k8s.io/v1/apiservices/{}", segment(&name));
             Self { path, adds: "metrics-api-unavailable" }
-        })
+        });
+        let names = || Self { path: EXTERNAL_NAMES.to_owned(), adds: "metric-not-found" };
+        services.chain(asks_for_names(hpa).then(names))
     }
 
     /// The ScaledObject that owns an HPA, if one does.
@@ -130,13 +133,47 @@ pub(super) fn failing_apis(
     custom: &Result<String, Miss>,
 ) -> impl Iterator<Item = String> {
     let is_used = move |group: &&str| hpa.spec.metrics.iter().any(|it| it.api_group() == *group);
-    let groups = ["metrics.k8s.io", CUSTOM, "external.metrics.k8s.io"].into_iter();
-    groups.filter(is_used).filter_map(move |group| {
+    let is_listed = move |group: &&str| *group == EXTERNAL && asks_for_names(hpa);
+    let groups = ["metrics.k8s.io", CUSTOM, EXTERNAL].into_iter();
+    groups.filter(is_used).filter(move |group| !is_listed(group)).filter_map(move |group| {
         let stale = discovery.as_ref().ok().and_then(|it| it.stale(group));
         let used = custom.as_deref().ok().filter(|_| group == CUSTOM).unwrap_or("v1beta1");
         let version = stale.or_else(|| hpa.lacked_values_of(group).then_some(used))?;
         Some(format!("{version}.{group}"))
     })
+}
+
+const EXTERNAL: &str = "external.metrics.k8s.io";
+const EXTERNAL_NAMES: &str = "/apis/external.metrics.k8s.io/v1beta1";
+
+/// Whether the external metrics API may not know a metric, by the last status or for lack of one. KEDA, which
+/// creates its HPAs, lists no names.
+fn asks_for_names(hpa: &Hpa) -> bool {
+    let mut conditions = hpa.status.conditions.iter();
+    let is_open = match conditions.find(|it| it.type_ == "ScalingActive") {
+        // No pass has looked at the metrics.
+        None => true,
+        // One has no value, and the message is about none or about the first that fails.
+        Some(active) => {
+            let says = |words: &str| active.status != "False" || active.message.contains(words);
+            hpa.lacked_values_of(EXTERNAL) && (says("could not find") || says("not found"))
+        }
+    };
+    let is_used = || hpa.spec.metrics.iter().any(|it| it.api_group() == EXTERNAL);
+    is_open && is_used() && hpa.scaled_object().is_none()
+}
+
+/// Keeps what the list of the external metrics API says about metrics that fail, for an HPA that asks for it.
+pub(super) fn keep_names(
+    surroundings: &mut Surroundings,
+    hpa: &Hpa,
+    answers: &[MetricAnswer],
+    objects: &Objects,
+) {
+    if asks_for_names(hpa) {
+        let served = |group| objects.served_metrics(group, &hpa.namespace);
+        surroundings.keep_served(&hpa.spec.metrics, answers, served);
+    }
 }
 
 /// The findings that need the ReplicaSets of pods.
@@ -234,6 +271,8 @@ impl Fetch<'_> {
             Err(failure) if self.measure_new(adds, &failure) => (None, false),
             // There is nothing of that kind or name.
             Err(failure) if failure.is_not_found() => (None, true),
+            // The metrics themselves are answered likewise.
+            Err(_) if path == EXTERNAL_NAMES => (None, true),
             Err(failure) => (Some((adds, cause(&failure))), true),
         };
         left_out(why);

@@ -61,6 +61,12 @@ impl About<'_> {
     pub(super) fn effect(&self, it: &str) -> String {
         let mut metrics = self.pass.decision.metrics();
         match self.finding.explains {
+            _ if self.ignores_metrics() => {
+                match self.finding.facts.failed_metrics().len() == self.hpa().spec.metrics.len() {
+                    true => "so nothing is scaled after this pass".to_owned(),
+                    false => format!("so {it} blocks scaling down after this pass"),
+                }
+            }
             true if metrics.any(|step| step.proposal().is_some()) => {
                 format!("so {it} blocks scaling down")
             }
@@ -113,11 +119,15 @@ impl Words for MetricsApiUnavailable {
         let (api, labels) = (api(group), about.labels(metrics));
         let what = match why {
             Unavailable::Unserved => "is not served",
+            Unavailable::NotFound => "is not served, or does not know the metric",
             Unavailable::Stale => "has only stale versions",
             Unavailable::Failing => "does not answer",
         };
         let serves = match *group {
             "metrics.k8s.io" => "metrics-server",
+            "external.metrics.k8s.io" if about.hpa().scaled_object().is_some() => {
+                "KEDA's metrics server"
+            }
             "external.metrics.k8s.io" => "an adapter such as KEDA",
             _ => "an adapter such as prometheus-adapter",
         };
@@ -137,8 +147,13 @@ impl Words for MetricsApiUnavailable {
         let known = service.as_ref().map(|service| service.name.clone());
         let name = known
             .or_else(|| (*group != "custom.metrics.k8s.io").then(|| format!("v1beta1.{group}")));
+        let of_keda = about.hpa().scaled_object().filter(|_| *group != "metrics.k8s.io");
         let (advice, command) = match why {
-            Unavailable::Unserved => {
+            Unavailable::NotFound if of_keda.is_none() => (
+                format!("Correct the name if an adapter is installed, or install {serves}."),
+                format!("kubectl get --raw /apis/{group}/v1beta1"),
+            ),
+            Unavailable::Unserved if of_keda.is_none() => {
                 (format!("Install {serves}."), "kubectl get apiservices".to_owned())
             }
             _ => (

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use super::words::{count, future, list, sentence};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names::shell_word;
-use crate::engine::decision::MetricStep;
+use crate::engine::decision::{MetricStep, Path};
 use crate::findings::{Alternative, Code, Facts, Finding, Next, Severity};
 use crate::pass::Pass;
 use crate::snapshot::hpa::{Hpa, MetricSpec, MetricTarget};
@@ -415,6 +415,11 @@ impl<'a> About<'a> {
     /// (`CompositeMetricName`).
     fn is_formula(&self, metric: usize) -> bool {
         self.hpa().scaled_object().is_some() && self.spec(metric).name() == "composite-metric"
+    }
+
+    /// Whether the pass corrects replicas beyond a bound, and leaves the metrics to the pass after it.
+    fn ignores_metrics(&self) -> bool {
+        matches!(self.pass.decision.path(), Some(Path::AboveMax | Path::BelowMin))
     }
 
     /// Returns the time of the pass.

@@ -436,6 +436,9 @@ fn corrected(
     let mut evidence = Vec::new();
     evidence.extend(match cause {
         Cause::Assumed(own) => Some(format!("The HPA itself has {field} {own}.")),
+        Cause::AssumedReplicas(own) => {
+            Some(format!("{} has {}.", about.hpa().reference(), count(own, "replica")))
+        }
         Cause::NewHpa => Some("The HPA has no status yet.".to_owned()),
         Cause::Changed => Some(format!(
             "The last pass left {}, so {field} was changed after it.",
@@ -450,6 +453,10 @@ fn corrected(
         vec![about.predict(&format!("{flag} {current}")), about.patch_spec(&patch.into())];
     let (advice, commands) = match cause {
         Cause::Program => (follow(Code::OtherWriter), Vec::new()),
+        Cause::AssumedReplicas(_) => (
+            format!("Add {flag} {current} to see what the metrics propose."),
+            vec![about.predict(&format!("--replicas {current} {flag} {current}"))],
+        ),
         Cause::Unknown => (
             format!("Find out what scaled it to {current}, or change {}.", about.field(field)),
             commands,
@@ -485,10 +492,17 @@ impl Words for BelowMin {
 
 impl Words for SwitchedOff {
     fn text(&self, about: &About<'_>) -> Text {
-        let mut evidence = vec![format!(
-            "spec.replicas of {} is 0, for which the controller does nothing (ScalingDisabled).",
-            about.hpa().reference()
-        )];
+        let target = about.hpa().reference();
+        let mut evidence = vec![match self.observed {
+            Some(own) => format!(
+                "{target} has {}; with 0, the controller does nothing (ScalingDisabled).",
+                count(own, "replica")
+            ),
+            None => format!(
+                "spec.replicas of {target} is 0, for which the controller does nothing \
+                 (ScalingDisabled)."
+            ),
+        }];
         if let Some((manager, at)) = &self.writer {
             evidence.push(format!(
                 "{manager} set the replicas last, {} ago.",
@@ -505,6 +519,7 @@ impl Words for SwitchedOff {
         let owner = about.hpa().scaled_object();
         let (advice, commands) = match owner {
             _ if self.is_paused => (follow(Code::PausedByKeda).into(), Vec::new()),
+            _ if self.observed.is_some() => (Advice::default(), Vec::new()),
             Some(owner) => (
                 Advice::wait("for a trigger to become active; KEDA then scales the target up"),
                 vec![about.scaled_object(owner)],

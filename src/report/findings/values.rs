@@ -33,10 +33,10 @@ impl Words for StaleSamples {
         let group = about.spec(metrics.first().copied().unwrap_or_default()).api_group();
         let summary = match (doubts_clock, stale == samples) {
             (true, _) => format!("{of} {age} {side} the clock of the pass"),
-            (false, true) => {
+            (false, true) if about.finding.explains => {
                 format!("{of} {age} old or older, so the answer is as of {newest_at}")
             }
-            (false, false) => format!("{of} {age} old or older"),
+            (false, _) => format!("{of} {age} old or older"),
         };
         let (advice, command) = match group {
             _ if *doubts_clock => {

@@ -230,7 +230,9 @@ impl Objects {
                 self.api_services.push(ApiService::deserialize(fields)?);
             }
             ("", "APIResourceList") => {
-                self.served_metrics.extend(ApiResourceList::deserialize(fields)?.metrics());
+                if let Some((group, names)) = ApiResourceList::deserialize(fields)?.metrics() {
+                    self.served_metrics.entry(group).or_default().extend(names);
+                }
             }
             ("", "Pod") => {
                 let mut pod = Pod::deserialize(fields)?;

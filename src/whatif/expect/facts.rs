@@ -9,7 +9,7 @@ use super::Hint;
 use super::syntax::{Field, MetricField, PassField, RunField, RunOf, find_metric};
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::{
-    Block, Decision, Group, Lacking, MetricResult, MetricStep, Path, Step,
+    Block, Decision, Group, Lacking, MetricResult, MetricStep, Path, Step, UnreadMetric,
 };
 use crate::memory::{Remembered, infer};
 use crate::order;
@@ -414,7 +414,24 @@ impl<'a> Facts<'a> {
 
     /// The same without a fact.
     pub(super) fn lacking(&self) -> Option<Unknown> {
-        let lacking = self.decision.outcome.lacking(&self.snapshot.hpa.spec);
+        self.lacks(&self.decision.outcome.unread)
+    }
+
+    /// The same of a pass that corrects replicas beyond a bound, and of the metrics that the pass after it reads.
+    pub(super) fn lacking_to_read(&self) -> Option<Unknown> {
+        if !matches!(self.decision.path(), Some(Path::AboveMax | Path::BelowMin)) {
+            return self.lacking();
+        }
+        let metrics = self.snapshot.metrics.iter().enumerate();
+        let unread = metrics.filter_map(|(index, answer)| match answer {
+            MetricAnswer::Unread(why) => Some(UnreadMetric { index, why: why.clone() }),
+            _ => None,
+        });
+        self.lacks(&Vec::from_iter(unread))
+    }
+
+    fn lacks(&self, unread: &[UnreadMetric]) -> Option<Unknown> {
+        let lacking = Lacking::of(unread, &self.snapshot.hpa.spec);
         match self.snapshot.scale {
             _ if !lacking.is_empty() => Some(Unknown::Lacking(lacking)),
             Err(ScaleError::Missing(_)) => Some(Unknown::NoTarget),

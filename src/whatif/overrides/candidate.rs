@@ -569,7 +569,7 @@ fn others(objects: &Objects) -> Vec<String> {
         (objects.evidence.events.len() + objects.evidence.scaled.len(), "events"),
         (usize::from(objects.state.is_some()), "ControllerState"),
         (objects.api_services.len(), "APIService"),
-        (objects.served_metrics.len(), "names of metrics"),
+        (objects.served_metrics.values().map(Vec::len).sum(), "names of metrics"),
     ];
     let counted = counted.into_iter().filter(|(count, _)| *count > 0);
     let counted = counted.map(|(count, what)| format!("{count} {what}"));

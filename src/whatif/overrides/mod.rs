@@ -201,6 +201,10 @@ impl Assumptions {
         if input.snapshot.hpa.spec != was.hpa.spec {
             input.observed = Some(was.hpa.clone());
         }
+        let replicas = |of: &Snapshot| of.scale.as_ref().ok().map(|scale| scale.spec_replicas);
+        if replicas(&input.snapshot) != replicas(&was) {
+            input.observed_replicas = replicas(&was);
+        }
         // What the samples leave open is known only of the pass as it was.
         if let Some(past) = input.evidence.past.as_mut().filter(|_| input.snapshot != was) {
             (past.proposal, past.recorded) = (None, None);

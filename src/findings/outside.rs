@@ -394,8 +394,7 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     let by_controller = writer.is_some_and(is_of_controller)
         || case.pass.input.scaled_to(now).any(|time| hpa.written.status.is_none_or(|it| time > it));
     // If the target was not read, the controller may have scaled it since its status was read.
-    let differs =
-        now != last.left() && !by_controller && !is_assumed && case.workload().is_some();
+    let differs = now != last.left() && !by_controller && !is_assumed && case.workload().is_some();
     let again = again(case);
     if !differs && again.is_none() {
         return None;

@@ -31,9 +31,7 @@ use crate::snapshot::past::Past;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::settings::Stated;
 use crate::snapshot::shared::Shared;
-use crate::snapshot::surroundings::{
-    ApiService, ScaledObject, VerticalPodAutoscaler, Workload,
-};
+use crate::snapshot::surroundings::{ApiService, ScaledObject, VerticalPodAutoscaler, Workload};
 
 /// The group and version of our own documents.
 pub const OWN_API_VERSION: &str = "kubectl-hpa/v1alpha1";

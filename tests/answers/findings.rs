@@ -8,7 +8,7 @@ use std::{env, fs};
 
 use jiff::Timestamp;
 use kubectl_hpa::apimachinery::quantity::Amount;
-use kubectl_hpa::engine::decision::{Block, Group, MetricResult, PodRow, Step};
+use kubectl_hpa::engine::decision::{Block, Group, MetricResult, Path as AtABound, PodRow, Step};
 use kubectl_hpa::findings::outside::ControllerSilent;
 use kubectl_hpa::findings::path::{AboveMax, AtMax, BelowMin};
 use kubectl_hpa::findings::{self, Code, Facts, Finding, Severity, owners, pods, requests};
@@ -99,6 +99,69 @@ fn each_thread_is_answered() {
         })
         .collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// The codes about metrics, and about pods as metrics are read of them.
+const OF_METRICS: [Code; 17] = [
+    Code::MissingRequest,
+    Code::MetricsApiUnavailable,
+    Code::MetricNotFound,
+    Code::MetricFailing,
+    Code::MetricEmpty,
+    Code::UnknownContainer,
+    Code::ContainerMetricsMissing,
+    Code::DilutedByContainer,
+    Code::ResizeInProgress,
+    Code::RequestsDifferFromTemplate,
+    Code::SuspectUnit,
+    Code::MemoryBaseline,
+    Code::UnreachableTarget,
+    Code::StaleSamples,
+    Code::SelectorMissing,
+    Code::SelectorMatchesNothing,
+    Code::SharedPods,
+];
+
+/// What is wrong with a metric or with pods is wrong as well if a pass ignores the metrics, because the replicas
+/// are beyond a bound.
+#[test]
+fn a_pass_that_ignores_the_metrics_hides_no_trouble_with_them() {
+    let mut seen = BTreeSet::new();
+    for (path, case) in cases() {
+        let Ok(pass) = case.pass() else { continue };
+        let codes = |input: &Input| -> BTreeSet<Code> {
+            let found = findings::find(&Pass::run(input.clone()));
+            found.iter().map(Finding::code).filter(|it| OF_METRICS.contains(it)).collect()
+        };
+        let Some(replicas) = pass.decision.replicas_before().filter(|replicas| *replicas > 1)
+        else {
+            continue;
+        };
+        if is_beyond(&pass) {
+            continue;
+        }
+        let mut above = pass.input.clone();
+        above.snapshot.hpa.spec.min_replicas = Some(1);
+        above.snapshot.hpa.spec.max_replicas = replicas - 1;
+        let mut below = pass.input.clone();
+        below.snapshot.hpa.spec.min_replicas = Some(replicas + 1);
+        below.snapshot.hpa.spec.max_replicas = i32::MAX;
+        let want = codes(&within_bounds(&pass).input);
+        assert_eq!(codes(&above), want, "{}", path.display());
+        assert_eq!(codes(&below), want, "{}", path.display());
+        // None of them explains the correction.
+        let found = findings::find(&Pass::run(above));
+        let explains = |it: &Finding| it.explains && OF_METRICS.contains(&it.code());
+        assert!(!found.iter().any(explains), "{}", path.display());
+        seen.extend(want);
+    }
+    let unseen: Vec<Code> = OF_METRICS.into_iter().filter(|code| !seen.contains(code)).collect();
+    assert!(unseen.is_empty(), "{unseen:?}");
+}
+
+/// Whether a pass ignores the metrics, because the replicas are beyond a bound.
+fn is_beyond(pass: &Pass) -> bool {
+    matches!(pass.decision.path(), Some(AtABound::AboveMax | AtABound::BelowMin))
 }
 
 /// What a saved state says is found, evidence included, is found when it is read again.
@@ -391,6 +454,14 @@ fn the_replicas_in_a_summary_are_those_of_the_trace() {
         }
     }
     assert!(seen.len() >= 6, "{seen:?}");
+}
+
+/// Returns the pass under bounds that allow the replicas.
+fn within_bounds(pass: &Pass) -> Pass {
+    let mut input = pass.input.clone();
+    let spec = &mut input.snapshot.hpa.spec;
+    (spec.min_replicas, spec.max_replicas) = (Some(1), i32::MAX);
+    Pass::run(input)
 }
 
 /// Compares what a finding states with the trace of the pass and the objects that it read, and returns what is
@@ -715,8 +786,12 @@ fn the_evidence_is_that_of_the_trace() {
         for finding in findings::find(&pass) {
             seen.insert(finding.code());
             let code = finding.code().as_str();
+            let of_reading = OF_METRICS.contains(&finding.code()) && is_beyond(&pass);
+            let reading = of_reading.then(|| within_bounds(&pass));
             wrong.extend(
-                faults(&pass, &finding).into_iter().map(|it| format!("{name}: {code}: {it}")),
+                faults(reading.as_ref().unwrap_or(&pass), &finding)
+                    .into_iter()
+                    .map(|it| format!("{name}: {code}: {it}")),
             );
         }
     }
@@ -852,19 +927,19 @@ This page is generated from the program's own texts.
     for case in cases().values() {
         let Ok(pass) = case.pass() else { continue };
         let explanation = Explanation::new(&pass);
-        for finding in &explanation.findings {
-            // The best example is one with something to paste.
+        for (place, finding) in explanation.findings.iter().enumerate() {
+            // The best example is one with something to paste, and then one that is the first finding.
             let text = example(&explanation, finding.code);
-            let is_better = |old: &String| !old.contains("\n  $ ") && text.contains("\n  $ ");
-            if examples.get(&finding.code).is_none_or(is_better) {
-                examples.insert(finding.code, text);
+            let rank = (text.contains("\n  $ "), place == 0);
+            if examples.get(&finding.code).is_none_or(|(old, _)| rank > *old) {
+                examples.insert(finding.code, (rank, text));
             }
         }
     }
     for &code in Code::ALL {
         let entry = entry(code);
         let _ = write!(text, "\n## `{}`\n\n{}\n\n{}\n", code.as_str(), entry.when, entry.advice);
-        if let Some(example) = examples.get(&code) {
+        if let Some((_, example)) = examples.get(&code) {
             let _ = write!(text, "\n```text\n{example}```\n");
         }
     }

@@ -842,7 +842,9 @@ fn findings_are_of_the_pods_after_a_rollout() {
         lines.next().expect("an expectation").contains("in the first pass")
     };
     assert_eq!([of_first("missing-request"), of_first("at-max")], [false, true], "{stdout}");
-    // The first pass corrects the replicas and looks at no metric.
+    // The first pass corrects the replicas and looks at no metric, of the pods as they are or are to be.
+    let (code, stdout, _) = run(&lacking, &["--max=2", "--fail-on=missing-request"]);
+    assert_eq!(code, Some(3), "{stdout}");
     let (code, ..) = run(&lacking, &["--max=2", "--fail-on=missing-request", "--at=1m"]);
     assert_eq!(code, Some(3));
     let (workload, _) = text.split_once("---").expect("an HPA");

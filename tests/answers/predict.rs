@@ -14,6 +14,7 @@ use kubectl_hpa::engine::decision::{Decision, MetricResult, Step};
 use kubectl_hpa::error::Error;
 use kubectl_hpa::memory::Remembered;
 use kubectl_hpa::pass::Pass;
+use kubectl_hpa::report::Explanation;
 use kubectl_hpa::saved::assemble::assemble;
 use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
@@ -428,6 +429,52 @@ fn answers_follow_from_the_rules() {
         let answer = (decision.proposal, decision.replicas_after());
         assert_eq!(answer, (proposal, Some(replicas)), "{flags:?}: {because}");
     }
+}
+
+/// No one has set replicas that are assumed. `web` has four, of which the last pass knew three.
+#[test]
+fn replicas_that_are_assumed_have_no_writer() {
+    let mut input = web();
+    let target = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default", "managedFields": [{"manager": "helm",
+            "operation": "Update", "fieldsV1": {"f:spec": {"f:replicas": {}}}}]},
+        "spec": {"replicas": 4, "selector": {"matchLabels": {"app": "web"}}},
+    });
+    let mut objects = Objects::default();
+    read_text(&build::list([target]), "state", &mut objects).expect("a target");
+    input.surroundings.workloads = objects.workloads.into();
+    (input.snapshot.hpa.status.current_replicas, input.snapshot.hpa.status.desired_replicas) =
+        (3, 3);
+    let max = input.snapshot.hpa.spec.max_replicas;
+    let found = |flags: &[&str]| {
+        let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        let assumed = assume(&flags).unwrap().apply(input.clone(), &decide(&input));
+        let pass = Pass::run(assumed.unwrap_or_else(|e| panic!("{flags:?}: {e}")).0);
+        let findings = serde_json::to_value(&Explanation::new(&pass)).expect("JSON");
+        let all = findings["findings"].as_array().cloned().unwrap_or_default();
+        all.into_iter()
+            .filter(|it| it["severity"] != "info" || it["code"] != "held-by-window")
+            .map(|it| {
+                [&it["code"], &it["severity"], &it["advice"]]
+                    .map(|it| it.as_str().unwrap_or_default().to_owned())
+            })
+            .collect::<Vec<_>>()
+    };
+    let more = (max + 1).to_string();
+    let codes =
+        |flags: &[&str]| found(flags).into_iter().map(|[code, ..]| code).collect::<Vec<_>>();
+    assert_eq!(codes(&[]), ["other-writer"]);
+    assert_eq!(codes(&["--replicas=4"]), ["other-writer"]);
+    assert_eq!(codes(&["--max=2"]), ["other-writer", "above-max"]);
+    let above = found(&["--replicas", &more]);
+    let advice = format!("Add --max {more} to see what the metrics propose.");
+    assert_eq!(above, [["above-max".to_owned(), "info".to_owned(), advice]]);
+    let below = found(&["--replicas=2", "--min=3"]);
+    let advice = "Change minReplicas if 2 is right.".to_owned();
+    assert_eq!(below, [["below-min".to_owned(), "info".to_owned(), advice]]);
+    let off = found(&["--replicas=0"]);
+    assert_eq!(off, [["switched-off", "info", ""].map(str::to_owned)]);
 }
 
 #[test]

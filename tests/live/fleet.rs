@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::api::{
-    Auth, Clock, Cluster, CustomMetric, ExternalMetric, Fault, Kubeconfig, Recorded, Scale, Server,
-    When,
+    Answer, Auth, Clock, Cluster, CustomMetric, ExternalMetric, Fault, Kubeconfig, Recorded, Scale,
+    Server, When,
 };
 use super::metrics::external_metric;
 use super::{Ran, directory, program, recorded, run, schema};
@@ -456,6 +456,40 @@ fn an_api_that_fails_is_asked_about_once() {
     let requests = server.requests();
     let asked = requests.iter().filter(|it| it.path.contains("/apiservices/")).count();
     assert_eq!(asked, 1);
+}
+
+/// What the external metrics API serves is asked once as well, and tells each HPA what it would tell it alone.
+#[test]
+fn the_names_of_an_api_are_asked_for_once() {
+    const NAMES: &str = "/apis/external.metrics.k8s.io/v1beta1";
+    let mut cluster = recorded();
+    cluster.autoscaled(["shop", "web"], 3).autoscaled(["shop", "cart"], 3);
+    let says = "the server could not find the metric";
+    for name in ["web", "cart"] {
+        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["shop", name], |hpa| {
+            hpa["spec"]["metrics"] = json!([external_metric()]);
+            hpa["status"]["conditions"] = json!([{"type": "ScalingActive", "status": "False",
+                "reason": "FailedGetExternalMetric", "message": says}]);
+        });
+    }
+    let answer = |code: u16, body: Value| Fault::Answer(Answer::json(code, body.to_string()));
+    let list = json!({"kind": "APIResourceList", "apiVersion": "v1",
+        "groupVersion": "external.metrics.k8s.io/v1beta1", "resources": [{"name": "queue_depths"}]});
+    let values = format!("{NAMES}/namespaces/");
+    cluster.fault(When::on(NAMES).except(&values), answer(200, list));
+    let unknown = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404,
+        "reason": "NotFound", "message": says});
+    cluster.fault(When::on(&values), answer(404, unknown));
+    let server = Server::start(cluster);
+    let all = in_time(&server, "admin", &["-n", "shop"]).answer();
+    assert_eq!(server.requests().iter().filter(|it| it.path == NAMES).count(), 1);
+    let items = all["items"].as_array().expect("items");
+    for (name, item) in ["cart", "web"].into_iter().zip(items) {
+        let alone = in_time(&server, "admin", &[name, "-n", "shop"]).answer();
+        assert_eq!(item["findings"], alone["findings"], "{name}");
+        let evidence = item["findings"][0]["evidence"].to_string();
+        assert!(evidence.contains("It serves queue_depths."), "{evidence}");
+    }
 }
 
 /// Returns three HPAs in each of two namespaces, of which the pods of one never come.

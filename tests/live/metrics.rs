@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::api::{Cluster, CustomMetric, Fault, Server, When};
+use super::api::{Answer, Cluster, CustomMetric, Fault, Server, When};
 use super::{NAME, POD_METRICS, PODS, Ran, condition, directory, explain_as, explain_on, notes};
 use super::{program, recorded, run};
 
@@ -80,6 +80,142 @@ fn a_metric_that_is_not_served_has_a_near_one() {
         assert_eq!(found["code"], "metric-not-found", "{answer}");
         assert_eq!(found["evidence"].as_array().map(Vec::len), Some(evidence), "{found}");
         assert_eq!(server.requests().len(), 13, "{served}");
+    }
+}
+
+/// The list of the external metrics API takes the place of its APIService if its answers do not say that it
+/// is down: it has the names, and shows that the API is served.
+#[test]
+fn an_external_metric_that_is_not_served_has_a_near_one() {
+    const NAMES: &str = "/apis/external.metrics.k8s.io/v1beta1";
+    const SERVICE: &str =
+        "/apis/apiregistration.k8s.io/v1/apiservices/v1beta1.external.metrics.k8s.io";
+    let unknown = "unable to get external metric default/queue_depth/nil: unable to fetch metrics from \
+                   external metrics API: the server could not find the metric queue_depth for ";
+    let down = "unable to get external metric default/queue_depth/nil: unable to fetch metrics from external \
+                metrics API: the server is currently unable to handle the request";
+    let plain = "the server could not find the requested resource";
+    let failed = |message: &str| {
+        json!([{"type": "ScalingActive", "status": "False", "reason": "FailedGetExternalMetric",
+            "message": message}])
+    };
+    let works = json!([{"type": "ScalingActive", "status": "True", "reason": "ValidMetricFound"}]);
+    let lists = |names: &[&str]| {
+        let resources: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
+        Some(json!({"kind": "APIResourceList", "apiVersion": "v1",
+            "groupVersion": "external.metrics.k8s.io/v1beta1", "resources": resources}))
+    };
+    let gap = json!([{"type": ""}]);
+    for (about, conditions, current, listed, says, asked, want) in [
+        (
+            "failed",
+            failed(unknown),
+            Value::Null,
+            lists(&["queue_depths"]),
+            unknown,
+            NAMES,
+            (
+                "metric-not-found",
+                "Use the name queue_depths if that is meant, or add a rule to the adapter.",
+            ),
+        ),
+        (
+            "no near name",
+            failed(unknown),
+            Value::Null,
+            lists(&["latency"]),
+            unknown,
+            NAMES,
+            ("metric-not-found", "Correct the name, or add a rule for it to the adapter."),
+        ),
+        (
+            "a gap",
+            works.clone(),
+            gap,
+            lists(&["queue_depths"]),
+            unknown,
+            NAMES,
+            (
+                "metric-not-found",
+                "Use the name queue_depths if that is meant, or add a rule to the adapter.",
+            ),
+        ),
+        (
+            "new",
+            json!([]),
+            Value::Null,
+            lists(&["externalmetrics"]),
+            plain,
+            NAMES,
+            ("metric-not-found", "Correct the name, or add a rule for it to the adapter."),
+        ),
+        (
+            "new, not served",
+            json!([]),
+            Value::Null,
+            None,
+            plain,
+            NAMES,
+            (
+                "metrics-api-unavailable",
+                "Correct the name if an adapter is installed, or install an adapter such as KEDA.",
+            ),
+        ),
+        (
+            "down",
+            failed(down),
+            Value::Null,
+            lists(&["queue_depths"]),
+            plain,
+            SERVICE,
+            (
+                "metrics-api-unavailable",
+                "Correct the name if an adapter is installed, or install an adapter such as KEDA.",
+            ),
+        ),
+        // The last status does not know of it yet.
+        (
+            "worked",
+            works,
+            Value::Null,
+            lists(&["queue_depths"]),
+            unknown,
+            "",
+            ("metric-not-found", "Correct the name, or add a rule for it to the adapter."),
+        ),
+    ] {
+        let mut cluster = recorded();
+        // Without it, the rounds cannot be told apart on a busy machine.
+        cluster.latency(Duration::from_millis(60));
+        with_metrics(&mut cluster, &json!([external_metric()]));
+        let hpa = ["default", NAME];
+        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
+            hpa["status"]["conditions"] = conditions;
+            hpa["status"]["currentMetrics"] = current;
+        });
+        let answer = |code: u16, body: &Value| Fault::Answer(Answer::json(code, body.to_string()));
+        let (code, body) = match listed {
+            Some(body) => (200, body),
+            None => (404, json!("404 page not found")),
+        };
+        cluster.fault(When::on(NAMES).except(EXTERNAL), answer(code, &body));
+        let body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404,
+            "reason": "NotFound", "message": says.rsplit("API: ").next()});
+        cluster.fault(When::on(EXTERNAL), answer(404, &body));
+        let server = Server::start(cluster);
+        let answer = super::explain(&server, &["-o", "json"]).answer();
+        let found = &answer["findings"][0];
+        let told = (found["code"].as_str(), found["advice"].as_str());
+        assert_eq!(told, (Some(want.0), Some(want.1)), "{about}: {answer}");
+        let requests = server.requests();
+        let mut paths = requests.iter().map(|request| &*request.path);
+        assert_eq!(
+            paths.find(|path| [NAMES, SERVICE].contains(path)).unwrap_or_default(),
+            asked,
+            "{about}"
+        );
+        assert_eq!(paths.find(|path| [NAMES, SERVICE].contains(path)), None, "{about}");
+        assert_eq!(server.rounds(), 3, "{about}");
     }
 }
 

@@ -206,6 +206,34 @@ fn why_a_metrics_api_fails_is_read_again() {
 }
 
 #[test]
+fn names_that_an_api_serves_are_read_again() {
+    for (served, kept) in
+        [("queue_depths", json!([{"name": "queue_depths"}])), ("latency", json!([]))]
+    {
+        let mut cluster = cluster();
+        with_metrics(&mut cluster, &json!([external_metric()]));
+        let hpa = ["default", NAME];
+        cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, |hpa| {
+            hpa["status"]["conditions"] = json!([]);
+        });
+        let list = "/apis/external.metrics.k8s.io/v1beta1";
+        let resources = json!([{"name": served}, {"name": "other"}]);
+        let body = json!({"kind": "APIResourceList", "apiVersion": "v1",
+            "groupVersion": "external.metrics.k8s.io/v1beta1", "resources": resources});
+        let answer = Answer::json(200, body.to_string());
+        cluster.fault(When::on(list).except(EXTERNAL), Fault::Answer(answer));
+        let message = "the server could not find the requested resource";
+        let body = json!({"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": 404,
+            "reason": "NotFound", "message": message});
+        answers_with(&mut cluster, EXTERNAL, 404, &body);
+        let server = Server::start(cluster);
+        assert_eq!(same(&server)["findings"][0]["code"], "metric-not-found");
+        let found = saved_after_the_same(&server);
+        assert_eq!(found("APIResourceList")["resources"], kept, "{served}");
+    }
+}
+
+#[test]
 fn targets_of_one_name_and_two_kinds_are_kept_apart() {
     let mut cluster = cluster();
     cluster.put(json!({

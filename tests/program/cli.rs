@@ -184,6 +184,19 @@ fn a_metric_that_is_missing_is_neither_refused_nor_failed() {
         let gate = run(&gate, &input, &[]);
         let expected = if code == 0 { 0 } else { 4 };
         assert_eq!(gate.status.code(), Some(expected), "{name}: {}", text(&gate.stderr));
+        // Likewise if the pass ignores the metrics, unless it is about something else.
+        let metric = if code == 0 { finding } else { "missing-request" };
+        let failed = if code == 0 { 3 } else { 4 };
+        for (watched, expected) in [(metric, failed), ("warning", failed), ("other-writer", 0)] {
+            let gate = ["predict", "web", "-f", "-", "--max", "1", "--fail-on", watched];
+            let gate = run(&gate, &input, &[]);
+            assert_eq!(
+                gate.status.code(),
+                Some(expected),
+                "{name} {watched}: {}",
+                text(&gate.stdout)
+            );
+        }
     }
 
     // Assumptions need not be in the input.

@@ -294,7 +294,8 @@ impl Fetch<'_> {
             }
             if let Ok(discovery) = discovery {
                 let served = |group| {
-                    let is_served = discovery.versions(group).is_some_and(|mut it| it.next().is_some());
+                    let is_served =
+                        discovery.versions(group).is_some_and(|mut it| it.next().is_some());
                     is_served.then(|| discovery.metrics(group))
                 };
                 surroundings.keep_served(&hpa.spec.metrics, metrics, served);

@@ -94,6 +94,13 @@ fn an_api_that_does_not_answer() {
         items.push(api_service("external.metrics.k8s.io", "True"));
         items
     };
+    let listing = |names: &[&str]| {
+        let names: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
+        let mut items = failing(&external, "external", UNSERVED);
+        items.push(json!({"apiVersion": "v1", "kind": "APIResourceList",
+            "groupVersion": "external.metrics.k8s.io/v1beta1", "resources": names}));
+        items
+    };
     check(vec![
         ("answers", code, plain.clone(), None),
         (
@@ -130,11 +137,19 @@ fn an_api_that_does_not_answer() {
             unavailable("metrics.k8s.io", Unavailable::Failing, "proxy error", service),
         ),
         (
-            "is not served",
+            "is not served, or does not know the metric",
             code,
             failing(&external, "external", UNSERVED),
-            unavailable("external.metrics.k8s.io", Unavailable::Unserved, UNSERVED, None),
+            unavailable("external.metrics.k8s.io", Unavailable::NotFound, UNSERVED, None),
         ),
+        (
+            "is not served",
+            code,
+            failing(&plain, "resource", UNSERVED),
+            unavailable("metrics.k8s.io", Unavailable::Unserved, UNSERVED, None),
+        ),
+        ("lists nothing", code, listing(&[]), None),
+        ("lists what KEDA does", code, listing(&["externalmetrics"]), None),
         (
             "is not registered",
             code,
@@ -196,6 +211,12 @@ fn a_metric_that_has_no_value() {
             "groupVersion": format!("{group}/v1beta1"), "resources": [{"name": name}]}));
         items
     };
+    let bare = |name: &str| {
+        let mut items = failing(&external, "external", UNSERVED);
+        items.push(json!({"apiVersion": "v1", "kind": "APIResourceList",
+            "groupVersion": "external.metrics.k8s.io/v1beta1", "resources": [{"name": name}]}));
+        items
+    };
     let of_custom = |metric: &Value, name: &str| {
         let mut items = failing(&state(std::slice::from_ref(metric), &["50m"]), "custom", unknown);
         items.push(json!({"apiVersion": "v1", "kind": "APIResourceList",
@@ -255,6 +276,13 @@ fn a_metric_that_has_no_value() {
             not_found(unknown, None),
         ),
         ("says an API that is served", unknown_code, available, not_found(UNSERVED, None)),
+        (
+            "says an API that has a list",
+            unknown_code,
+            bare("queue1"),
+            not_found(UNSERVED, Some("queue1")),
+        ),
+        ("says KEDA", unknown_code, bare("externalmetrics"), not_found(UNSERVED, None)),
         ("has a near name", unknown_code, near, not_found(UNSERVED, Some("queues"))),
         (
             "has a near name with a value",

@@ -513,6 +513,78 @@ fn a_bound_that_has_changed() {
     }
 }
 
+/// A 404 says nothing of the group, unless KEDA should serve it or there is no other group.
+#[test]
+fn an_api_that_may_be_served() {
+    let text = |api: &str, metric: &Value, owner: &Value| {
+        let message = "the server could not find the requested resource (get queue)";
+        let errors = json!({"errors": [{"api": api, "message": message}]});
+        let items =
+            with(&state(std::slice::from_ref(metric), &["50m"]), "ControllerState", &errors);
+        let metadata = json!({"metadata": {"ownerReferences": owner}});
+        said(Code::MetricsApiUnavailable, &with(&items, "HorizontalPodAutoscaler", &metadata))
+    };
+    let queue = build::external("queue", &build::average("10"));
+    let keda = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
+        "uid": "1", "controller": true}]);
+    let names = "kubectl get --raw /apis/external.metrics.k8s.io/v1beta1";
+    let service = "kubectl describe apiservice v1beta1.external.metrics.k8s.io";
+    for (api, metric, owner, summary, advice, command) in [
+        (
+            "external",
+            &queue,
+            &Value::Null,
+            "the external metrics API (external.metrics.k8s.io) is not served, or does not know the metric: \
+             queue cannot be read, so nothing is scaled",
+            "Correct the name if an adapter is installed, or install an adapter such as KEDA.",
+            names,
+        ),
+        (
+            "external",
+            &queue,
+            &keda,
+            "the external metrics API (external.metrics.k8s.io) is not served, or does not know the metric: \
+             queue cannot be read, so nothing is scaled",
+            "Look at KEDA's metrics server and its APIService.",
+            service,
+        ),
+        (
+            "resource",
+            &cpu(),
+            &Value::Null,
+            "the resource metrics API (metrics.k8s.io) is not served: cpu cannot be read, so nothing is scaled",
+            "Install metrics-server.",
+            "kubectl get apiservices",
+        ),
+    ] {
+        let text = text(api, metric, owner);
+        assert_eq!((&*text.summary, &*text.advice.text()), (summary, advice));
+        assert_eq!(text.commands, [command]);
+    }
+}
+
+/// What keeps the pass after a correction from an answer.
+#[test]
+fn a_metric_that_fails_while_the_pass_ignores_it() {
+    let effect = |metrics: &[Value]| {
+        let errors = json!({"errors": [{"api": "external", "message": "timeout"}]});
+        let items = with(&state(metrics, &["50m"; 4]), "ControllerState", &errors);
+        let most = json!({"spec": {"maxReplicas": 2}});
+        let items = with(&items, "HorizontalPodAutoscaler", &most);
+        assert_eq!(said(Code::AboveMax, &items).commands.len(), 2);
+        said(Code::MetricFailing, &items).summary
+    };
+    let queue = build::external("queue", &build::average("10"));
+    assert_eq!(
+        effect(std::slice::from_ref(&queue)),
+        "queue fails, so nothing is scaled after this pass: timeout"
+    );
+    assert_eq!(
+        effect(&[queue, cpu()]),
+        "queue fails, so it blocks scaling down after this pass: timeout"
+    );
+}
+
 /// At a bound, both have to change.
 #[test]
 fn a_disabled_direction_at_a_bound() {

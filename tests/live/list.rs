@@ -55,7 +55,7 @@ fn a_namespace_all_of_them_or_a_selection() {
         ran.stdout,
         "\
 NAME  REFERENCE        TARGETS             CURRENT  WANTED  FINDING
-api   Deployment/api   cpu: <unknown>/20%       12      10  above-max
+api   Deployment/api   cpu: <unknown>/20%       12      10  above-max (+1)
 cart  Deployment/cart  cpu: 50%/20%              3       6  rate-limited (+1)
 pay   Deployment/pay   cpu: 50%/20%              3       6  rate-limited (+1)
 web   Deployment/web   cpu: 50%/20%              3       6  rate-limited (+1)

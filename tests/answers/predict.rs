@@ -471,7 +471,7 @@ fn replicas_that_are_assumed_have_no_writer() {
     let advice = format!("Add --max {more} to see what the metrics propose.");
     assert_eq!(above, [["above-max".to_owned(), "info".to_owned(), advice]]);
     let below = found(&["--replicas=2", "--min=3"]);
-    let advice = "Change minReplicas if 2 is right.".to_owned();
+    let advice = "Assume another minReplicas if 2 is right.".to_owned();
     assert_eq!(below, [["below-min".to_owned(), "info".to_owned(), advice]]);
     let off = found(&["--replicas=0"]);
     assert_eq!(off, [["switched-off", "info", ""].map(str::to_owned)]);

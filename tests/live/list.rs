@@ -67,7 +67,7 @@ web   Deployment/web   cpu: 50%/20%              3       6  rate-limited (+1)
         wide.stdout,
         "\
 NAME  REFERENCE        TARGETS             CURRENT  WANTED  MIN  MAX  PROPOSAL  WINNER  LIMIT         FINDING
-api   Deployment/api   cpu: <unknown>/20%       12      10    2   10         -  -       maxReplicas   above-max
+api   Deployment/api   cpu: <unknown>/20%       12      10    2   10         -  -       maxReplicas   above-max (+1)
 cart  Deployment/cart  cpu: 50%/20%              3       6    2   10         8  cpu     ScaleUpLimit  rate-limited (+1)
 pay   Deployment/pay   cpu: 50%/20%              3       6    2   10         8  cpu     ScaleUpLimit  rate-limited (+1)
 web   Deployment/web   cpu: 50%/20%              3       6    2   10         8  cpu     ScaleUpLimit  rate-limited (+1)

@@ -449,7 +449,7 @@ fn corrected(
     let without = about.without();
     evidence.extend(without.map(|without| format!("With {field} {current}: {without}.")));
     let patch = Map::from_iter([(field.to_owned(), current.into())]);
-    let commands =
+    let mut commands =
         vec![about.predict(&format!("{flag} {current}")), about.patch_spec(&patch.into())];
     let (advice, commands) = match cause {
         Cause::Program => (follow(Code::OtherWriter), Vec::new()),
@@ -457,6 +457,11 @@ fn corrected(
             format!("Add {flag} {current} to see what the metrics propose."),
             vec![about.predict(&format!("--replicas {current} {flag} {current}"))],
         ),
+        // The HPA itself allows the replicas.
+        Cause::Assumed(_) => {
+            commands.truncate(1);
+            (format!("Assume another {field} if {current} is right."), commands)
+        }
         Cause::Unknown => (
             format!("Find out what scaled it to {current}, or change {}.", about.field(field)),
             commands,

@@ -91,6 +91,7 @@ impl ApplyOutcome {
             Self::Declined => "declined",
             Self::Planned => "planned",
             Self::Accepted(_) => "accepted",
+            Self::Written(_, Told::Conflict(_)) => "already",
             Self::Written(..) => "written",
             Self::Altered(..) => "altered",
             Self::NotWritten(_) => "notWritten",

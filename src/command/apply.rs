@@ -24,7 +24,7 @@ use crate::cluster::observed::ScaleAt;
 use crate::cluster::write::hpa;
 use crate::cluster::write::hpa::{Happened, Read};
 use crate::cluster::write::scale;
-use crate::cluster::write::settle::Fate;
+use crate::cluster::write::settle::{Fate, Told};
 use crate::cluster::write::wait::{End, wait};
 use crate::cluster::{Session, denied};
 use crate::error::Error;
@@ -288,18 +288,24 @@ impl Run<'_> {
     }
 
     /// Writes the status and the event, if requested. They say what was sent, so they are not written if the
-    /// server changed it.
+    /// server changed it, or if another run may have written it, with an event of its own.
     async fn rest(&self, plan: &mut Plan, read: &Read, dry_run: bool) {
+        let is_another = matches!(plan.applied.result, ApplyOutcome::Written(_, Told::Conflict(_)));
         let is_as_sent = match &plan.applied.result {
-            ApplyOutcome::Written(..) => true,
+            ApplyOutcome::Written(..) => !is_another,
             ApplyOutcome::Accepted(state) => plan.applied.made(state).is_none(),
             ApplyOutcome::Altered(..) => false,
             _ => return,
         };
         let How { write_status, event, .. } = *self.how();
         let outcome = &plan.pass.decision.outcome;
-        let other =
-            || Extra::NotWritten(Error::failed("the server stored a different number of replicas"));
+        let other = || {
+            let why = match is_another {
+                true => "another run may have written the replicas",
+                false => "the server stored a different number of replicas",
+            };
+            Extra::NotWritten(Error::failed(why))
+        };
         // The gate rejects a plan whose status is requested but unknown.
         if let Some(status) = outcome.status.as_ref().filter(|_| write_status) {
             let write = hpa::write_status(self.session, read, status, dry_run, self.cut());

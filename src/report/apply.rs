@@ -20,6 +20,9 @@ use crate::snapshot::note::Note;
 use crate::snapshot::right::MissingRight;
 use crate::snapshot::written::FIELD_MANAGER;
 
+/// What is known of a write that was in conflict with one that wrote the same.
+const SAME: &str = "written by this run, or by another one of kubectl-hpa at the same time";
+
 /// An application. Serializes as the published object: an explanation with more fields.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -149,6 +152,9 @@ impl<'a> ApplyResult<'a> {
     pub(crate) fn done(&self, name_only: bool) -> Option<String> {
         let target = name(&self.explanation);
         let how = match &self.applied.result {
+            ApplyOutcome::Written(state, Told::Conflict(_)) if !name_only => {
+                return Some(format!("{target} already has {}", count(state.replicas, "replica")));
+            }
             ApplyOutcome::Written(..) => "",
             ApplyOutcome::Planned => " (dry run)",
             ApplyOutcome::Accepted(state) if self.applied.made(state).is_none() => {
@@ -162,10 +168,13 @@ impl<'a> ApplyResult<'a> {
     /// Returns what was written to the cluster, or may have been, whatever else is reported.
     pub(crate) fn written(&self) -> Option<String> {
         let state = match &self.applied.result {
-            ApplyOutcome::Written(state, _) | ApplyOutcome::Altered(state, _) => state,
-            ApplyOutcome::Superseded(_) | ApplyOutcome::Unknown(..) => {
+            ApplyOutcome::Superseded(_)
+            | ApplyOutcome::Unknown(..)
+            | ApplyOutcome::Written(_, Told::Conflict(_))
+            | ApplyOutcome::Altered(_, Told::Conflict(_)) => {
                 return Some(format!("{} may have been written", name(&self.explanation)));
             }
+            ApplyOutcome::Written(state, _) | ApplyOutcome::Altered(state, _) => state,
             _ => return None,
         };
         let count = count(state.replicas, "replica");
@@ -193,6 +202,7 @@ impl<'a> ApplyResult<'a> {
                     Told::Again(lost) => {
                         line("answer", format!("{lost}; sent again with the same resourceVersion"));
                     }
+                    Told::Conflict(lost) => line("answer", format!("{lost}; {SAME}")),
                     Told::Reading(lost, true) => {
                         line("answer", format!("{lost}; managedFields show that it was written"));
                     }
@@ -400,9 +410,15 @@ fn message(explanation: &Explanation<'_>, applied: &Applied) -> String {
             let other = altered(applied, state);
             other.unwrap_or_else(|| "the server would write it".to_owned())
         }
+        ApplyOutcome::Altered(state, Told::Conflict(_)) => {
+            format!("{}; {SAME}", altered(applied, state).unwrap_or_default())
+        }
         ApplyOutcome::Altered(state, _) => altered(applied, state).unwrap_or_default(),
         ApplyOutcome::Written(_, Told::Answer) => "written".to_owned(),
         ApplyOutcome::Written(_, Told::Again(lost)) => format!("written on the second try; {lost}"),
+        ApplyOutcome::Written(state, Told::Conflict(lost)) => {
+            format!("already {}: {SAME}; {lost}", count(state.replicas, "replica"))
+        }
         ApplyOutcome::Written(_, Told::Reading(lost, true)) => {
             format!("written, according to a read; {lost}")
         }

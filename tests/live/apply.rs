@@ -305,7 +305,7 @@ fn preconditions_of_the_command_line_are_kept() {
 }
 
 /// Returns a refusal in the server's words.
-fn refusal(code: u16, reason: &str, message: &str) -> Fault {
+pub(super) fn refusal(code: u16, reason: &str, message: &str) -> Fault {
     Fault::Answer(status(code, reason, message, None))
 }
 
@@ -507,9 +507,22 @@ fn a_conflict_and_an_unknown_success_are_settled_by_reading() {
     let conflict = || (put(), refusal(409, "Conflict", "the object has been modified"));
     let used = || Fault::Answer(Answer::json(226, "{}".to_owned()));
     let own = "managedFields show that it was written";
+    let same = "deployment.apps/web already has 4 replicas\n";
     let unread = (When::on(SCALE).method("GET").from(4), Fault::InternalError);
+    // It is read twice for the plan.
+    let target = SCALE.strip_suffix("/scale").expect("the path of a scale");
+    let no_owner = (When::on(target).except(SCALE).from(3), Fault::InternalError);
+    let less: Fault = Fault::Before(|cluster| set(cluster, 3, "kubectl-hpa"));
     for (name, faults, code, sent, replicas, told) in [
-        ("a conflict with itself", vec![conflict()], 0, 1, 4, own),
+        ("a conflict with itself", vec![conflict()], 0, 1, 4, same),
+        (
+            "a conflict with another run that wrote the same",
+            vec![(put(), Fault::Before(|cluster| set(cluster, 4, "kubectl-hpa")))],
+            0,
+            1,
+            4,
+            same,
+        ),
         (
             "a conflict with another that wrote the same",
             vec![(put(), Fault::Before(|cluster| set(cluster, 4, "argocd")))],
@@ -518,6 +531,22 @@ fn a_conflict_and_an_unknown_success_are_settled_by_reading() {
             4,
             "the object has been modified; please apply your changes to the latest version and \
              try again; nothing written\n",
+        ),
+        (
+            "a conflict with a write that a webhook changed",
+            vec![(put(), less)],
+            8,
+            1,
+            3,
+            "the server stored 3 replicas instead of 4, possibly because of a webhook",
+        ),
+        (
+            "a conflict, and who wrote cannot be read",
+            vec![conflict(), no_owner],
+            7,
+            1,
+            4,
+            "unknown whether it was written: who wrote it cannot be read\n",
         ),
         (
             "a conflict, and nothing can be read",

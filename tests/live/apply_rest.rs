@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::api::{Answer, Auth, Cluster, Fault, Server, When, answer::status};
-use super::apply::{SCALE, WEB, apply, apply_as, cluster, recreate, set, writes};
+use super::apply::{SCALE, WEB, apply, apply_as, cluster, recreate, refusal, set, writes};
 use super::{Change, HPAS, POD_METRICS, Ran, schema};
 
 fn hpa(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
@@ -441,6 +441,54 @@ fn the_status_is_written_where_nobody_else_does() {
     let told = "the status of the HPA was not written: Error from server (Conflict): ";
     assert!(ran.stderr.contains(told), "{}", ran.stderr);
     assert!(ran.stdout.contains("\ndeployment.apps/web scaled\n"), "{}", ran.stdout);
+}
+
+/// No other event has its name, which those who may send it may not be allowed to read.
+#[test]
+fn an_event_that_exists_already_was_written() {
+    let events = "/api/v1/namespaces/default/events";
+    for (reason, may_read, written, code) in [
+        ("AlreadyExists", false, json!(true), 0),
+        ("AlreadyExists", true, json!(true), 0),
+        ("Conflict", true, json!(true), 0),
+        // Such as that of a quota that others use, too.
+        ("Conflict", false, Value::Null, 7),
+    ] {
+        let mut cluster = cluster();
+        cluster.fault(When::on(events).method("POST"), refusal(409, reason, "not now"));
+        if !may_read {
+            let one = When::on(&format!("{events}/")).method("GET");
+            cluster.fault(one, refusal(403, "Forbidden", "you cannot get events"));
+        }
+        let ran = apply(&Server::start(cluster), &["--yes", "--event", "-o", "json"]);
+        let answer = answer(&ran);
+        assert_eq!(answer["event"]["written"], written, "{reason} {may_read}: {answer:#}");
+        assert_eq!(ran.code, Some(code), "{reason} {may_read}: {}", ran.stderr);
+    }
+}
+
+/// Of two runs that are in each other's way, neither says that it wrote what the other may have written.
+#[test]
+fn a_run_that_another_one_preceded_writes_no_second_event() {
+    let mut cluster = cluster();
+    let scale = When::on(SCALE).method("PUT");
+    cluster.fault(scale, Fault::Before(|cluster| set(cluster, 4, "kubectl-hpa")));
+    let server = Server::start(cluster);
+    let flags = ["--yes", "--event", "--write-status", "--force-write-status", "-o", "json"];
+    let ran = apply(&server, &flags);
+    let answer = answer(&ran);
+    schema::fits_elsewhere("apply-result", &answer);
+    let result = &answer["result"];
+    assert_eq!((&result["outcome"], &result["replicas"]), (&json!("already"), &json!(4)));
+    let message = result["message"].as_str().unwrap_or_default();
+    let told = "already 4 replicas: written by this run, or by another one of kubectl-hpa at the \
+                same time; Error from server (Conflict): ";
+    assert!(message.starts_with(told), "{message}");
+    let error = "another run may have written the replicas";
+    for extra in ["status", "event"] {
+        assert_eq!(answer[extra], json!({"written": false, "error": error}));
+    }
+    assert_eq!((ran.code, writes(&server).len()), (Some(1), 1), "{}", ran.stderr);
 }
 
 #[test]

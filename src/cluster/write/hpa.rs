@@ -2,7 +2,6 @@
 //! it are written, as the controller does. Follows `updateStatus` of the controller and client-go's event
 //! recorder; what to write is decided elsewhere.
 
-use std::cell::Cell;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -87,7 +86,8 @@ impl Write for StatusWrite<'_> {
         let Read { hpa: before, .. } = self.read;
         let now = read_again(self.session, before).await?.hpa;
         Ok(if now.uid != before.uid {
-            ReadBack::Replaced("the HPA was replaced by another one of the same name".to_owned())
+            let what = "the HPA was replaced by another one of the same name";
+            ReadBack::Replaced(what.to_owned(), true)
         } else if now.resource_version == before.resource_version {
             ReadBack::Still
         } else if json!(now.status) == json!(self.status) {
@@ -95,7 +95,7 @@ impl Write for StatusWrite<'_> {
         } else {
             let what = "the HPA has a different status: the write can no longer take effect, or \
                         something has written the HPA since";
-            ReadBack::Replaced(what.to_owned())
+            ReadBack::Replaced(what.to_owned(), true)
         })
     }
 
@@ -161,7 +161,6 @@ pub async fn send_event(
         path: format!("{events}/{name}"),
         sent_to: format!("{events}?{}", query(dry_run)),
         body: body.to_string(),
-        is_sent: Cell::new(false),
     };
     if dry_run { once(&write).await } else { settled(&write, cut).await }
 }
@@ -184,16 +183,15 @@ struct EventWrite<'a> {
     path: String,
     sent_to: String,
     body: String,
-    is_sent: Cell<bool>,
 }
 
 impl Write for EventWrite<'_> {
     type State = ();
 
     async fn send(&self) -> Result<(), Failure> {
-        let again = self.is_sent.replace(true);
         match self.session.write(Method::Post, &self.sent_to, self.body.as_bytes()).await {
-            Err(e) if !again || e.status() != Some(409) => Err(e),
+            Err(e) if e.api().is_none_or(|api| api.reason != "AlreadyExists") => Err(e),
+            // Nothing else has its name, so something on the way has sent it before.
             _ => Ok(()),
         }
     }
@@ -201,8 +199,9 @@ impl Write for EventWrite<'_> {
     async fn look(&self) -> Result<ReadBack<()>, Failure> {
         match self.session.get(&self.path, "application/json").await {
             Ok(_) => Ok(ReadBack::Written((), true)),
+            Err(e) if e.is_not_found() => Ok(ReadBack::Still),
             // Those who may send events may not be allowed to read them. Sending it again reveals the same.
-            Err(e) if e.is_not_found() || e.is_forbidden() => Ok(ReadBack::Still),
+            Err(e) if e.is_forbidden() => Ok(ReadBack::Hidden),
             Err(e) => Err(e),
         }
     }

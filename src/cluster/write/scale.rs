@@ -145,19 +145,23 @@ impl<S: Scales> Write for Replicas<'_, S> {
         }
         if now.uid != self.from.uid {
             let what = "the target was replaced by another one of the same name";
-            return Ok(ReadBack::Replaced(what.to_owned()));
+            return Ok(ReadBack::Replaced(what.to_owned(), true));
         }
         let owner = self.scales.owner().await;
-        let of_another = owner.as_ref().is_some_and(|owner| owner != FIELD_MANAGER);
-        if now.replicas == self.to && !of_another {
-            return Ok(ReadBack::Written(now, owner.is_some()));
-        }
+        let is_own = owner.as_ref().map(|owner| owner == FIELD_MANAGER);
         let by = owner.map(|owner| format!(", last set by {owner}")).unwrap_or_default();
         let replicas = now.replicas;
-        Ok(ReadBack::Replaced(format!(
+        let what = format!(
             "the target now has {replicas} replicas{by}: the write can no longer take effect, or \
              something has changed the replicas since"
-        )))
+        );
+        Ok(match is_own {
+            Some(true) | None if replicas == self.to => ReadBack::Written(now, is_own.is_some()),
+            // This write would have changed the count.
+            _ if replicas == self.from.replicas => ReadBack::Replaced(what, true),
+            Some(true) => ReadBack::Changed(now, what),
+            is_own => ReadBack::Replaced(what, is_own.is_some()),
+        })
     }
 
     async fn pause(&self, time: Duration) {

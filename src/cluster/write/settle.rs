@@ -39,6 +39,10 @@ pub enum Told {
     Answer,
     /// The answer to the same write sent again, because the first answer was lost.
     Again(String),
+    /// Reading, because it was in conflict with another one that wrote the same under the same name. That is the
+    /// write itself if something between here and the server sent it twice, or else another run of this program:
+    /// nothing that a server stores tells which.
+    Conflict(String),
     /// Reading, because the answer was lost; and whether `managedFields` show that it was this write.
     /// If they do not, someone else may have written the same.
     Reading(String, bool),
@@ -62,10 +66,14 @@ pub(crate) trait Write {
 pub(crate) enum ReadBack<T> {
     /// It has not arrived, and still may.
     Still,
-    /// It has, and whether `managedFields` show that it was this one.
+    /// Whether it has may not be read.
+    Hidden,
+    /// What it says is there, and whether `managedFields` show that it is from this program.
     Written(T, bool),
-    /// It has not and no longer can, or was overwritten; in words.
-    Replaced(String),
+    /// Something else from this program is there, such as what a webhook made of it; in words.
+    Changed(T, String),
+    /// It has not arrived and no longer can, or was overwritten; in words, and whether that was someone else.
+    Replaced(String, bool),
 }
 
 /// The pauses between looks. A store that changes its leader takes a second or two.
@@ -172,6 +180,9 @@ enum Doubt {
     Conflict,
 }
 
+/// Why it is not known whether a conflict was with another write.
+const NO_WRITER: &str = "who wrote it cannot be read";
+
 /// Looks for a write whose outcome is in doubt.
 async fn looked_for<W: Write>(
     write: &W,
@@ -181,28 +192,34 @@ async fn looked_for<W: Write>(
 ) -> Fate<W::State> {
     let mut pauses = PAUSES.into_iter();
     loop {
+        let is_conflict = matches!(doubt, Doubt::Conflict);
         let why = match write.look().await {
-            Ok(ReadBack::Still | ReadBack::Replaced(_) | ReadBack::Written(_, false))
-                if matches!(doubt, Doubt::Conflict) =>
-            {
-                return Fate::Overtaken(lost.to_owned());
+            Ok(ReadBack::Written(state, true) | ReadBack::Changed(state, _)) if is_conflict => {
+                return Fate::Written { state, told: Told::Conflict(lost.to_owned()) };
             }
-            Err(e) if e.is_not_found() && matches!(doubt, Doubt::Conflict) => {
+            Ok(ReadBack::Written(_, false)) if is_conflict => NO_WRITER.to_owned(),
+            Ok(ReadBack::Replaced(what, false)) if is_conflict => format!("{what}; {NO_WRITER}"),
+            Ok(ReadBack::Hidden) if is_conflict => write.open(),
+            look if is_conflict && look.as_ref().err().is_none_or(Failure::is_not_found) => {
                 return Fate::Overtaken(lost.to_owned());
             }
             Ok(ReadBack::Written(state, ours)) => {
                 return Fate::Written { state, told: Told::Reading(lost.to_owned(), ours) };
             }
-            Ok(ReadBack::Replaced(what)) => return Fate::Superseded(format!("{lost}; {what}")),
+            Ok(ReadBack::Changed(_, what) | ReadBack::Replaced(what, _)) => {
+                return Fate::Superseded(format!("{lost}; {what}"));
+            }
             Err(e) if e.is_not_found() => return Fate::Superseded(format!("{lost}; now {e}")),
-            Ok(ReadBack::Still) if matches!(doubt, Doubt::Lost { again: true }) => {
+            Ok(ReadBack::Still | ReadBack::Hidden)
+                if matches!(doubt, Doubt::Lost { again: true }) =>
+            {
                 doubt = Doubt::Lost { again: false };
                 if let Some(Ok(state)) = unless(cut.as_mut(), write.send()).await {
                     return Fate::Written { state, told: Told::Again(lost.to_owned()) };
                 }
                 continue;
             }
-            Ok(ReadBack::Still) => write.open(),
+            Ok(ReadBack::Still | ReadBack::Hidden) => write.open(),
             Err(e) => format!("reading also failed: {e}"),
         };
         match pauses.next() {
@@ -345,7 +362,7 @@ mod tests {
         let reading = |ours| told(Told::Reading(cause.clone(), ours));
         let superseded = |what: &str| Fate::Superseded(format!("{cause}; {what}"));
         let unknown = |why: &str| Fate::Unknown(cause.clone(), why.to_owned());
-        let theirs = || Ok(ReadBack::Replaced("theirs".to_owned()));
+        let theirs = || Ok(ReadBack::Replaced("theirs".to_owned(), true));
         let failed = answer(500);
         let failing = || Vec::from([0; 6].map(|_| Err(failed.clone())));
         for (sends, looks, want, done) in [
@@ -356,14 +373,52 @@ mod tests {
             (vec![Err(answer(409))], vec![], Fate::Overtaken(answer(409).to_string()), "s l"),
             (
                 vec![Err(answer(409))],
-                vec![Ok(ReadBack::Written((), false))],
+                vec![theirs()],
                 Fate::Overtaken(answer(409).to_string()),
                 "s l",
             ),
             (
                 vec![Err(answer(409))],
+                vec![Err(answer(404))],
+                Fate::Overtaken(answer(409).to_string()),
+                "s l",
+            ),
+            // A webhook may have changed it.
+            (
+                vec![Err(answer(409))],
+                vec![Ok(ReadBack::Changed((), "less".to_owned()))],
+                told(Told::Conflict(answer(409).to_string())),
+                "s l",
+            ),
+            (
+                vec![Err(failed.clone())],
+                vec![Ok(ReadBack::Changed((), "less".to_owned()))],
+                Fate::Superseded(format!("{failed}; less")),
+                "s l",
+            ),
+            // Who wrote it may be readable the next time.
+            (
+                vec![Err(answer(409))],
+                vec![Ok(ReadBack::Written((), false)), Ok(ReadBack::Written((), true))],
+                told(Told::Conflict(answer(409).to_string())),
+                "s l 200 l",
+            ),
+            (
+                vec![Err(answer(409))],
+                (0..5).map(|_| Ok(ReadBack::Written((), false))).collect(),
+                Fate::Unknown(answer(409).to_string(), NO_WRITER.to_owned()),
+                "s l 200 l 400 l 800 l 1600 l",
+            ),
+            (
+                vec![Err(answer(409))],
+                (0..5).map(|_| Ok(ReadBack::Replaced("more".to_owned(), false))).collect(),
+                Fate::Unknown(answer(409).to_string(), format!("more; {NO_WRITER}")),
+                "s l 200 l 400 l 800 l 1600 l",
+            ),
+            (
+                vec![Err(answer(409))],
                 vec![Ok(ReadBack::Written((), true))],
-                told(Told::Reading(answer(409).to_string(), true)),
+                told(Told::Conflict(answer(409).to_string())),
                 "s l",
             ),
             (

@@ -97,9 +97,9 @@ fn admit_object(
             object.notes.push(Note::StatusDropped);
             object.status = HpaStatus::default();
         }
-        for Dropped { path, gate, .. } in default::drop_disabled(&mut object.spec, rules) {
-            object.notes.push(Note::FieldDropped { path, gate });
-        }
+        let dropped = default::drop_disabled(&mut object.spec, rules).into_iter();
+        let note = |Dropped { path, gate, value }| Note::FieldDropped { path, gate, value };
+        object.notes.extend(dropped.map(note));
         let causes = validate::validate(&object.metadata, &object.spec, rules);
         if !causes.is_empty() {
             return Err(Invalid { name: object.metadata.name, causes }.into());

@@ -140,6 +140,7 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
         snapshot,
         observed: None,
         observed_replicas: None,
+        is_assumed: false,
         stated_memory: None,
         evidence,
         surroundings: observed.surroundings,

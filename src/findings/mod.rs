@@ -198,6 +198,21 @@ catalogue! {
 }
 
 impl Facts {
+    /// Returns the finding that they leave the remedy to.
+    fn follows(&self) -> Option<Code> {
+        match self {
+            Self::UncountedPods(facts) => facts.named_by,
+            Self::AtMax(path::AtMax(bound)) => bound.prior,
+            Self::AtMin(facts) => facts.bound.prior,
+            Self::HeldByWindow(facts) => facts.prior,
+            Self::RateLimited(facts) => facts.prior,
+            Self::AboveMax(path::AboveMax(facts)) | Self::BelowMin(path::BelowMin(facts)) => {
+                (facts.cause == path::Cause::Program).then_some(Code::OtherWriter)
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the metrics whose failure they explain, by index in the spec.
     pub(crate) fn failed_metrics(&self) -> Vec<usize> {
         match self {
@@ -366,6 +381,13 @@ pub(crate) fn find_except(pass: &Pass, ignored: &[Code]) -> Vec<Finding> {
         proposals.map_or(0, |(without, with)| without.abs_diff(with))
     };
     order::sort_by_key(&mut found, |it| (!it.explains, it.severity, std::cmp::Reverse(cost(it))));
+    // A consequence does not stand before its cause.
+    for place in 0..found.len() {
+        let Some(cause) = found[place].facts.follows() else { continue };
+        if let Some(later) = found[place..].iter().position(|it| it.code() == cause) {
+            found[place..=place + later].rotate_right(1);
+        }
+    }
     found
 }
 
@@ -402,8 +424,9 @@ fn find_in(case: &Case<'_>, ignored: &[Code]) -> Vec<Finding> {
     found.extend(requests::diluted(case));
     found.extend(requests::resize(case));
     found.extend(requests::differ_from_template(case));
-    found.extend(values::value_multiplies(case));
     found.extend(values::suspect_unit(case));
+    let multiplies = values::value_multiplies(case, &found);
+    found.extend(multiplies);
     let baseline = requests::memory_baseline(case, &found);
     found.extend(baseline);
     found.extend(requests::unreachable_target(case));
@@ -435,10 +458,12 @@ fn find_in(case: &Case<'_>, ignored: &[Code]) -> Vec<Finding> {
     found.extend(corrected);
     let bounds = [path::at_max(case, &found), path::at_min(case, &found)];
     found.extend(bounds.into_iter().flatten());
-    found.extend(path::rate_limited(case));
+    let limited = path::rate_limited(case, &found);
+    found.extend(limited);
     let disabled = path::direction_disabled(case, &found);
     found.extend(disabled);
-    found.extend(path::held_by_window(case));
+    let held = path::held_by_window(case, &found);
+    found.extend(held);
     if !is_unreachable {
         found.extend(path::rounding(case));
     }

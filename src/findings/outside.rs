@@ -14,11 +14,11 @@ use crate::apimachinery::names::nearest;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine;
 use crate::engine::decision::{Because, Decision, Direction, MetricResult, Path, Step};
-use crate::snapshot::controller::{Controller, Gates};
-use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaStatus};
+use crate::snapshot::controller::Controller;
+use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaStatus, MetricValueStatus};
 use crate::snapshot::note::Note;
 use crate::snapshot::surroundings::{ManifestReplicas, ScaledObject, Workload};
-use crate::snapshot::{ScaleError, Snapshot};
+use crate::snapshot::{MetricAnswer, ScaleError, Snapshot};
 use crate::version::{Stage, Version};
 
 /// The target or its scale does not exist.
@@ -163,7 +163,7 @@ pub struct Again {
 }
 
 /// The controller makes no passes over the HPA.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ControllerSilent {
     /// The lease of the controller manager has expired.
     Lapsed {
@@ -179,6 +179,41 @@ pub enum ControllerSilent {
     Off {
         /// The pod of the controller manager.
         pod: String,
+    },
+    /// Every pass since some time would have written other replicas into the status.
+    Replicas {
+        /// When the status was written.
+        written: Timestamp,
+        /// When the replicas were set.
+        since: Timestamp,
+        /// The replicas.
+        now: i32,
+        /// Those of the status.
+        then: i32,
+    },
+    /// Every pass since some time would have written another usage into the status.
+    Usage {
+        /// When the status was written.
+        written: Timestamp,
+        /// When the newest samples were there.
+        since: Timestamp,
+        /// The index of the metric in the spec, from 0.
+        metric: usize,
+        /// The value in the status.
+        then: MetricValueStatus,
+        /// The value now.
+        now: MetricValueStatus,
+    },
+    /// The status has the same usage of CPU for very long, and now there is another.
+    Steady {
+        /// When the status was written.
+        written: Timestamp,
+        /// The index of the metric in the spec, from 0.
+        metric: usize,
+        /// The value in the status.
+        then: MetricValueStatus,
+        /// The value now.
+        now: MetricValueStatus,
     },
 }
 
@@ -310,9 +345,16 @@ impl FieldIgnored {
 pub(super) fn field_ignored(case: &Case<'_>) -> Vec<Finding> {
     const TOLERANCE: &str = "HPAConfigurableTolerance";
     let mut found: Vec<FieldIgnored> = Vec::new();
+    let mut tolerances: Vec<(Direction, Quantity)> = Vec::new();
     for note in &case.pass.input.notes {
         let (path, gate, dropped) = match note {
-            Note::FieldDropped { path, gate } => (path.clone(), *gate, true),
+            Note::FieldDropped { path, gate, value } => {
+                let quantity = || Quantity::parse(value).ok();
+                let side = [Direction::Up, Direction::Down];
+                let side = side.into_iter().find(|side| *path == path::tolerance_of(*side));
+                tolerances.extend(side.and_then(|side| Some((side, quantity()?))));
+                (path.clone(), *gate, true)
+            }
             Note::ToleranceIgnored { direction, .. } => {
                 (format!("spec.behavior.{direction}.tolerance"), TOLERANCE, false)
             }
@@ -335,21 +377,33 @@ pub(super) fn field_ignored(case: &Case<'_>) -> Vec<Finding> {
                 path::set_tolerance(snapshot, side, Quantity::from_milli(0, Format::DecimalSI));
             })
     {
-        let path = match side {
-            Direction::Up => "spec.behavior.scaleUp.tolerance",
-            Direction::Down => "spec.behavior.scaleDown.tolerance",
-        };
-        let facts = FieldIgnored { paths: vec![path.to_owned()], stated: false, ..facts };
+        let paths = vec![path::tolerance_of(side).to_owned()];
+        let facts = FieldIgnored { paths, stated: false, ..facts };
         return vec![Finding::explaining(Severity::Info, facts)];
     }
+    let behavior = case.snapshot().hpa.spec.behavior.iter();
+    let kept =
+        behavior.flat_map(|it| [(Direction::Up, &it.scale_up), (Direction::Down, &it.scale_down)]);
+    tolerances
+        .extend(kept.filter_map(|(side, rules)| Some((side, rules.as_ref()?.tolerance.clone()?))));
     let finding = |facts: FieldIgnored| {
-        // A version without the gate has no rule for two tolerances.
-        if facts.dropped || !facts.settable {
+        if facts.gate != TOLERANCE {
             return Finding::aside(Severity::Warning, facts);
         }
-        let without = case.without(|snapshot| {
-            snapshot.controller.gates =
-                Gates { configurable_tolerance: true, ..snapshot.controller.gates };
+        let without = case.without(|snapshot| match facts.settable {
+            true => {
+                snapshot.controller.gates.configurable_tolerance = true;
+                for (side, tolerance) in &tolerances {
+                    path::set_tolerance(snapshot, *side, tolerance.clone());
+                }
+            }
+            // A version without the gate has one tolerance, of which the highest proposal needs one side.
+            false => {
+                let own = tolerances.iter().find(|(side, _)| path::side(case) == Some(*side));
+                if let Some((_, tolerance)) = own {
+                    snapshot.controller.tolerance = tolerance.milli_value() as f64 / 1000.0;
+                }
+            }
         });
         match without == case.answer() {
             true => Finding::aside(Severity::Warning, facts),
@@ -492,8 +546,81 @@ pub(super) fn controller_silent(case: &Case<'_>) -> Option<Finding> {
         let never = hpa.uid.is_some() && hpa.status == HpaStatus::default();
         never.then_some(ControllerSilent::NeverPassed { created })
     };
-    let facts = off.or_else(lapsed).or_else(never)?;
-    Some(Finding::explaining(Severity::Error, facts))
+    let facts = off.or_else(lapsed).or_else(never).or_else(|| unwritten(case))?;
+    let severity = match facts {
+        ControllerSilent::Steady { .. } => Severity::Warning,
+        _ => Severity::Error,
+    };
+    Some(Finding::explaining(severity, facts))
+}
+
+/// Looks for what each pass since some time would have written, while the status is older.
+fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
+    /// The resource metrics API shows a sample at most this long after it was taken.
+    const PUBLISHED_WITHIN: SignedDuration = SignedDuration::from_secs(60);
+    /// Usage of a running process does not stay the same for this long.
+    const LONG: SignedDuration = SignedDuration::from_mins(10);
+    /// Idle processes may use the same for hours, in milli-units of CPU.
+    const IDLE: i64 = 20;
+    let input = &case.pass.input;
+    let hpa = &case.snapshot().hpa;
+    let written = hpa.written.status.filter(|_| !hpa.written.by_us && !input.is_assumed)?;
+    let is_unseen = |time: Timestamp| {
+        time.as_second() > written.as_second() && input.is_several_passes_ago(time)
+    };
+    let (now, then) = (case.scale()?.spec_replicas, hpa.status.current_replicas);
+    let managed = case.workload().map_or(&[][..], |target| &target.metadata.managed_fields);
+    let set = managed.iter().filter(|it| it.owns_replicas).filter_map(|it| it.time).max();
+    if let Some(since) = set.filter(|since| is_unseen(*since) && now != then) {
+        return Some(ControllerSilent::Replicas { written, since, now, then });
+    }
+    let status = case.decision().outcome.status.as_ref()?;
+    let lists = [hpa.status.current_metrics.as_deref()?, status.current_metrics.as_deref()?];
+    let is_comparable = lists[0].len() == lists[1].len()
+        && hpa.written.spec.is_none_or(|it| it <= written)
+        && !pods_changed_since(case, written);
+    for step in case.metrics().filter(|_| is_comparable) {
+        let samples =
+            matches!(case.snapshot().metrics.get(step.index), Some(MetricAnswer::PodMetrics));
+        let (then, current) = (lists[0].get(step.index)?, lists[1].get(step.index)?);
+        if !samples || then.agrees_with(current) {
+            continue;
+        }
+        let (Some((_, then)), Some((_, current))) = (then.labelled(), current.labelled()) else {
+            continue;
+        };
+        let rows = step.pods.iter().filter_map(|row| case.metrics_of(case.pod_of(row)));
+        let newest = rows.map(|it| it.timestamp).max()?;
+        let (metric, then, current) = (step.index, then.clone(), current.clone());
+        let published = newest.checked_add(PUBLISHED_WITHIN).ok()?;
+        if newest > written && is_unseen(published) {
+            let since = published;
+            return Some(ControllerSilent::Usage { written, since, metric, then, now: current });
+        }
+        let was_busy = then.average_value.as_ref().is_some_and(|it| it.milli_value() >= IDLE);
+        let is_long = input.knows_time() && case.snapshot().now.duration_since(written) >= LONG;
+        if step.name == "cpu" && was_busy && is_long {
+            return Some(ControllerSilent::Steady { written, metric, then, now: current });
+        }
+    }
+    None
+}
+
+/// Whether a pod has come, become ready or unready, or is leaving since some time.
+fn pods_changed_since(case: &Case<'_>, since: Timestamp) -> bool {
+    case.pods().any(|pod| {
+        let ready = pod.ready.map(|it| it.last_transition_time);
+        let times = [pod.created, pod.start_time, ready, pod.deletion_timestamp];
+        times.into_iter().flatten().any(|time| time > since)
+    })
+}
+
+/// Whether a sample was taken since some time, so that a pass before it did not have its value.
+fn measured_since(case: &Case<'_>, since: Timestamp) -> bool {
+    let snapshot = case.snapshot();
+    let mut own = case.pods().filter_map(|pod| case.metrics_of(pod));
+    let mut others = snapshot.metrics.iter().flat_map(MetricAnswer::times);
+    own.any(|it| it.timestamp > since) || others.any(|time| time > since)
 }
 
 /// `differs-from-status`
@@ -514,18 +641,14 @@ pub(super) fn differs_from_status(case: &Case<'_>) -> Option<Finding> {
         }
         _ => false,
     };
-    let pods_changed = case.pods().any(|pod| {
-        let ready = pod.ready.map(|it| it.last_transition_time);
-        let times = [pod.created, pod.start_time, ready, pod.deletion_timestamp];
-        times.into_iter().flatten().any(|time| time > written)
-    });
     // A pass that scales leaves the values from before in its status.
     let stood_still = hpa.status.current_replicas == last && scale.spec_replicas == last;
     let is_comparable = last != now
         && pass.input.observed_replicas.is_none()
         && stood_still
         && same_metrics
-        && !pods_changed
+        && !pods_changed_since(case, written)
+        && !measured_since(case, written)
         && !hpa.written.by_us
         && hpa.written.spec.is_none_or(|it| it <= written)
         && pass.input.lapsed_lease().is_none()

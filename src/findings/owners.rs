@@ -209,9 +209,13 @@ pub(super) fn shared(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let pods = pods.into_iter().map(|pod| pod.name.clone()).collect();
+    // Two HPAs of one target set its replicas in turn.
+    let own = case.snapshot().hpa.reference();
+    let decides = others.iter().any(|other| other.target == own);
     let facts = SharedPods { others, pods, is_refused };
     Some(match is_refused {
         true => Finding::explaining(Severity::Error, facts),
+        false if decides => Finding::explaining(Severity::Warning, facts),
         false => Finding::aside(Severity::Warning, facts),
     })
 }

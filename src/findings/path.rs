@@ -89,6 +89,8 @@ pub struct HeldByWindow {
     pub leads_since: Option<Timestamp>,
     /// What follows, if the metrics keep proposing the same.
     pub next: Option<Next>,
+    /// What to deal with first, if it is the reason for the proposal that is held back.
+    pub prior: Option<Code>,
 }
 
 /// A policy or the built-in doubling decides.
@@ -104,6 +106,8 @@ pub struct RateLimited {
     pub limit: RateLimit,
     /// What follows, if the metrics keep proposing the same.
     pub next: Option<Next>,
+    /// What to deal with first, if it is the reason for the proposal that is limited.
+    pub prior: Option<Code>,
 }
 
 /// The direction in which the metrics propose to scale is disabled.
@@ -210,16 +214,29 @@ pub struct SwitchedOff {
     pub is_paused: bool,
 }
 
-/// Returns what to deal with before a bound: a pause, or a problem without which the bound would not
-/// decide.
+/// Returns what to deal with before something that keeps the replicas from what the metrics propose: a pause, or
+/// a problem without which they would not propose anything beyond it.
 fn prior(found: &[Finding], is_beyond: impl Fn(i32) -> bool) -> Option<Code> {
     let is_prior = |it: &&Finding| match &it.facts {
-        Facts::PausedByKeda(pause) => pause.is_whole(),
-        // More replicas do not lower it.
-        Facts::MemoryBaseline(_) => true,
-        _ => it.without.and_then(|it| it.proposal).is_some_and(|proposal| !is_beyond(proposal)),
+        Facts::PausedByKeda(pause) => it.explains && pause.is_whole(),
+        _ => {
+            let without = it.without.filter(|_| it.explains).and_then(|it| it.proposal);
+            without.is_some_and(|proposal| !is_beyond(proposal))
+        }
     };
-    let mut problems = found.iter().filter(|it| it.explains && it.severity < Severity::Info);
+    let mut problems = found.iter().filter(|it| it.severity < Severity::Info);
+    problems.find(is_prior).map(Finding::code)
+}
+
+/// Returns what to deal with before more replicas are allowed: pods that would not run, or memory that more of
+/// them do not lower.
+fn prior_to_more(found: &[Finding]) -> Option<Code> {
+    let is_prior = |it: &&Finding| match &it.facts {
+        Facts::MemoryBaseline(_) => it.explains,
+        Facts::UnschedulablePods(_) | Facts::ReplicasWithoutPods(_) => true,
+        _ => false,
+    };
+    let mut problems = found.iter().filter(|it| it.severity < Severity::Info);
     problems.find(is_prior).map(Finding::code)
 }
 
@@ -250,6 +267,20 @@ fn within<'p>(case: &Case<'p>) -> Option<(&'p MetricStep, f64)> {
 pub(super) fn tolerated(case: &Case<'_>) -> Option<Direction> {
     let (_, ratio) = within(case)?;
     Some(if ratio > 1.0 { Direction::Up } else { Direction::Down })
+}
+
+/// Returns the side of its target on which the metric with the highest proposal is.
+pub(super) fn side(case: &Case<'_>) -> Option<Direction> {
+    let (_, proposal) = winner(case)?;
+    Some(if proposal.ratio > 1.0 { Direction::Up } else { Direction::Down })
+}
+
+/// Returns the path of the field `tolerance` of a direction.
+pub(super) fn tolerance_of(side: Direction) -> &'static str {
+    match side {
+        Direction::Up => "spec.behavior.scaleUp.tolerance",
+        Direction::Down => "spec.behavior.scaleDown.tolerance",
+    }
 }
 
 /// `within-tolerance`
@@ -425,7 +456,7 @@ fn held(case: &Case<'_>) -> Option<Held> {
 }
 
 /// `held-by-window`
-pub(super) fn held_by_window(case: &Case<'_>) -> Option<Finding> {
+pub(super) fn held_by_window(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     let pass = case.pass;
     let Held { desired, result, up_window, down_window, held_by } = held(case)?;
     let against = if held_by.replicas > desired { Direction::Down } else { Direction::Up };
@@ -459,6 +490,10 @@ pub(super) fn held_by_window(case: &Case<'_>) -> Option<Finding> {
         is_in_spec: rules.is_some_and(|rules| rules.stabilization_window_seconds.is_some()),
         leads_since,
         next: case.next(),
+        prior: prior(found, |proposal| match against {
+            Direction::Down => proposal < result,
+            Direction::Up => proposal > result,
+        }),
     };
     let without = case.without_history();
     let is_held_anyway = |it: Limited| it.is_bound() || it.is_disabled();
@@ -524,13 +559,17 @@ fn limit(case: &Case<'_>) -> Option<Limited> {
 }
 
 /// `rate-limited`
-pub(super) fn rate_limited(case: &Case<'_>) -> Option<Finding> {
+pub(super) fn rate_limited(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     let Limited { desired, result, rate, reason } = limit(case).filter(|it| !it.is_disabled())?;
     let limit = rate?;
     let current = case.decision().replicas_before()?;
     let next = case.next();
+    let prior = prior(found, |proposal| match desired > result {
+        true => proposal > result,
+        false => proposal < result,
+    });
     matches!(reason, "ScaleUpLimit" | "ScaleDownLimit").then(|| {
-        let facts = RateLimited { desired, result, current, limit, next };
+        let facts = RateLimited { desired, result, current, limit, next, prior };
         Finding::explaining(Severity::Info, facts)
     })
 }
@@ -579,7 +618,7 @@ fn bound(case: &Case<'_>, is: &str, found: &[Finding]) -> Option<Bound> {
     Some(Bound {
         bound: result,
         asked,
-        prior: prior(found, is_beyond),
+        prior: prior(found, is_beyond).or_else(|| prior_to_more(found).filter(|_| asked > result)),
         since: since.and_then(|condition| condition.last_transition_time),
         metric: winner.map(|(metric, _)| metric.index),
         ratio: winner.map(|(_, proposal)| proposal.ratio),

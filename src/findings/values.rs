@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::requests::total;
-use super::{Case, Finding, Severity};
+use super::{Case, Facts, Finding, Severity};
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::engine::decision::{Because, Group, MetricStep};
 use crate::engine::pods::counted_containers;
@@ -158,10 +158,11 @@ pub(super) fn suspect_unit(case: &Case<'_>) -> Vec<Finding> {
     let finding = |step: &MetricStep| {
         let facts = suspect(case, step)?;
         let without = case.without(|snapshot| set_amount(snapshot, step.index, &facts.meant));
-        // A low percentage looks like a fraction.
-        let severity = match facts.clue {
-            Clue::Share if facts.ratio < 1.0 => Severity::Info,
-            _ => Severity::Warning,
+        // A low value looks like one in a larger unit, except of what is never idle.
+        let is_never_idle = step.is_resource() || is_duration(&step.name);
+        let severity = match facts.ratio < 1.0 && !is_never_idle {
+            true => Severity::Info,
+            false => Severity::Warning,
         };
         let finding = match winner == Some(step.index) && without != case.answer() {
             true => Finding::explaining(severity, facts),
@@ -181,6 +182,12 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     const LEAST_MEMORY: i64 = 1024 * 1024 * 1000;
     /// The least fraction of a total that may be meant for each replica, in thousandths: ten replicas for one job.
     const LEAST_PLAUSIBLE: i64 = 100;
+    /// All of a share in percents, in thousandths.
+    const ALL_PERCENTS: i64 = 100_000;
+    /// An idle metric has no values like this, in thousandths.
+    const BUSY: i64 = 100_000;
+    /// A value of the target's unit is this close to it.
+    const CLOSE: f64 = 1.25;
     let proposal = step.proposal()?;
     let target = amount(&step.target)?;
     let current = proposal.current.average_value.as_ref().or(proposal.current.value.as_ref())?;
@@ -191,6 +198,9 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     let ratio = value as f64 / wanted as f64;
     let is_near = |power: i64| (1.0 / OFF..=OFF).contains(&(ratio / power as f64));
     let is_share = !step.is_resource() && is_share(&step.name);
+    // Times do not queue up, and a total target is not for each replica.
+    let is_queue = step.is_total() && !is_duration(&step.name);
+    let is_per_replica = step.target.average_value.is_some();
     if is_share && (10_000..=100_000).contains(&wanted) && is_fraction_of_one(step) {
         // An idle metric is far below its target in either unit.
         let is_meant = (1.0 / OFF..=OFF).contains(&(ratio * 100.0));
@@ -204,13 +214,16 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
         });
     }
     // Half a job for each replica or a tenth of a second may well be meant.
-    let is_plausible = is_duration(&step.name) || (step.is_total() && wanted >= LEAST_PLAUSIBLE);
+    let is_plausible =
+        is_duration(&step.name) || (is_queue && is_per_replica && wanted >= LEAST_PLAUSIBLE);
     let is_whole = is_whole(step) && !is_plausible;
+    // A total of less than one job is a share, or in another unit.
+    let is_total_share = is_queue && is_whole && wanted >= LEAST_PLAUSIBLE && value <= ALL_PERCENTS;
     let is_fraction = wanted < 1000
         && !step.is_resource()
         && match ratio <= PERCENTS {
             // A factor of 100 means percents.
-            true => is_share && ratio >= 100.0 / OFF,
+            true => (is_share || is_total_share) && ratio >= 100.0 / OFF,
             false => is_whole && ratio <= 10_000.0,
         };
     let clue = match is_fraction {
@@ -223,7 +236,7 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
         _ if is_fraction => (&[1000], Format::DecimalSI),
         "memory" if step.is_resource() => (&[1 << 10, 1 << 20, 1 << 30], Format::BinarySI),
         // Many more messages than intended per replica are a long queue.
-        _ if step.is_total() => (&[1_000_000, 1_000_000_000], Format::DecimalSI),
+        _ if is_queue => (&[1_000_000, 1_000_000_000], Format::DecimalSI),
         _ => (&[1000, 1_000_000, 1_000_000_000], Format::DecimalSI),
     };
     let power = powers.iter().find(|power| is_fraction || is_near(**power));
@@ -247,6 +260,12 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
             };
             let thousands = [1000, 1_000_000, 1_000_000_000];
             wanted / powers.iter().chain(&thousands).find(is_meant)?
+        }
+        // Thousands where a `k` or `000` was added.
+        None if ratio < 1.0 && !step.is_resource() && !is_size(&step.name) => {
+            let is_close = (1.0 / CLOSE..=CLOSE).contains(&(ratio * 1000.0));
+            let is_busy = values(step).iter().all(|value| *value >= BUSY);
+            (is_close && is_busy && wanted % 1_000_000 == 0).then_some(wanted / 1000)?
         }
         Some(power) => wanted.checked_mul(*power)?,
         // Cores where thousandths of a core are meant.
@@ -275,6 +294,13 @@ fn with_unit(wanted: i64, value: i64) -> Option<Quantity> {
 /// Whether a metric measures time, judging by its name.
 fn is_duration(name: &str) -> bool {
     let words = ["latency", "duration", "seconds", "millis"];
+    let name = name.to_lowercase();
+    words.iter().any(|word| name.contains(word))
+}
+
+/// Whether a metric measures bytes, of which few and many are usual, judging by its name.
+fn is_size(name: &str) -> bool {
+    let words = ["byte", "bit", "mem", "size", "traffic", "network", "bandwidth", "throughput"];
     let name = name.to_lowercase();
     words.iter().any(|word| name.contains(word))
 }
@@ -338,7 +364,7 @@ fn requests_at_most(case: &Case<'_>, step: &MetricStep, most: i64) -> bool {
 }
 
 /// `value-multiplies`
-pub(super) fn value_multiplies(case: &Case<'_>) -> Option<Finding> {
+pub(super) fn value_multiplies(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     /// The number of passes to look ahead.
     const AHEAD: usize = 3;
     /// The maximum number of simulated pods.
@@ -354,6 +380,12 @@ pub(super) fn value_multiplies(case: &Case<'_>) -> Option<Finding> {
     }
     let current = proposal.current.value.clone()?;
     let metric = step.index;
+    // A target in another unit says nothing about each replica.
+    let is_suspect =
+        |it: &Finding| matches!(&it.facts, Facts::SuspectUnit(it) if it.metric == metric);
+    if found.iter().any(is_suspect) {
+        return None;
+    }
     let max = case.snapshot().hpa.spec.max_replicas.min(MOST);
     let mut proposals = vec![proposal.replicas];
     while let Some(&last) = proposals.last()
@@ -373,7 +405,9 @@ pub(super) fn value_multiplies(case: &Case<'_>) -> Option<Finding> {
     };
     let average = case.proposal_of(metric, per_replica)?;
     let without = case.without(per_replica);
-    let is_far = proposal.ratio >= FAR && !falls_with_replicas(&step.name);
+    // At the maximum, it has come to where only the bound ends it.
+    let is_far = proposal.ratio >= FAR || proposal.replicas > case.snapshot().hpa.spec.max_replicas;
+    let is_far = is_far && !falls_with_replicas(&step.name);
     let facts = ValueMultiplies { metric, current, target: target.clone(), proposals, average };
     let severity = if is_far { Severity::Warning } else { Severity::Info };
     Some(Finding::explaining(severity, facts).without(without))

@@ -31,7 +31,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                                 dropped, as by the API server"
                 .to_owned()
         }
-        Note::FieldDropped { path, gate } => {
+        Note::FieldDropped { path, gate, .. } => {
             format!("{path} is dropped, as by the API server without the feature gate {gate}")
         }
         Note::AnnotationIgnored { key, cause } => {

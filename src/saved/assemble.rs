@@ -282,6 +282,7 @@ fn without_pods(
         snapshot,
         observed: None,
         observed_replicas: None,
+        is_assumed: false,
         stated_memory,
         evidence,
         surroundings,

@@ -49,6 +49,8 @@ pub struct Input {
     pub observed: Option<Hpa>,
     /// The replicas that the target has, if others are assumed.
     pub observed_replicas: Option<i32>,
+    /// Whether anything of the snapshot is assumed, instead of as it was read.
+    pub is_assumed: bool,
     /// What the input states about the controller's history.
     pub stated_memory: Option<Memory>,
     /// Evidence in the API of the controller's past.

@@ -30,6 +30,8 @@ pub enum Note {
         path: String,
         /// The gate.
         gate: &'static str,
+        /// Its value; of an object, its JSON.
+        value: String,
     },
     /// An annotation cannot be read.
     AnnotationIgnored {

@@ -510,6 +510,17 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
         Facts::ControllerSilent(ControllerSilent::NeverPassed { created }) => {
             vec![("the HPA is old", *created < snapshot.now)]
         }
+        Facts::ControllerSilent(ControllerSilent::Replicas { since, now, then, .. }) => vec![
+            ("now", current == Some(*now)),
+            ("then", snapshot.hpa.status.current_replicas == *then && now != then),
+            ("since", *since < snapshot.now),
+        ],
+        Facts::ControllerSilent(
+            ControllerSilent::Usage { metric, now, .. }
+            | ControllerSilent::Steady { metric, now, .. },
+        ) => {
+            vec![("now", step(*metric).proposal().is_some_and(|it| it.current == *now))]
+        }
         Facts::ControllerSilent(ControllerSilent::Off { .. })
         | Facts::PausedByKeda(_)
         | Facts::FieldIgnored(_)

@@ -1,5 +1,6 @@
 //! Words findings about what affects the HPA from outside the pass.
 
+use jiff::Timestamp;
 use serde_json::json;
 
 use super::{About, Text, Words};
@@ -9,7 +10,7 @@ use crate::findings::outside::{
     Again, By, ControllerSilent, DiffersFromStatus, FieldIgnored, Missing, OtherWriter,
     PausedByKeda, Setting, TargetNotFound, Writer,
 };
-use crate::report::words::{count, distance, duration, future, list, number, time};
+use crate::report::words::{count, distance, duration, future, list, number, time, value};
 use crate::saved::assemble::resource_of;
 use crate::snapshot::evidence::{LEASE_NAME, LEASE_NAMESPACE};
 use crate::snapshot::hpa::HpaSpec;
@@ -354,6 +355,18 @@ impl Writer {
     }
 }
 
+/// What to do if there are no passes, and the reason is not known.
+const STUCK: &str = "Look at the controller manager: is the HPA controller blocked, slow or off?";
+
+/// Words a status that is older than what every pass would have written.
+fn late(written: Timestamp, since: Timestamp, now: Timestamp) -> String {
+    format!(
+        "the status was written {} ago, and no pass has followed for {}, so nothing is scaled",
+        distance(written, now),
+        distance(since, now)
+    )
+}
+
 impl Words for ControllerSilent {
     fn text(&self, about: &About<'_>) -> Text {
         let now = about.now();
@@ -387,6 +400,46 @@ impl Words for ControllerSilent {
                 "Look at the controller manager: is it running, and is the HPA controller on?"
                     .to_owned(),
                 vec![lease, pods],
+            ),
+            Self::Replicas { written, since, now: replicas, then } => (
+                late(*written, *since, now),
+                format!(
+                    "The status says {}, and the target has had {replicas} since {}; a running controller makes \
+                     a pass every {period}.",
+                    count(*then, "replica"),
+                    time(now, *since)
+                ),
+                STUCK.to_owned(),
+                vec![pods, lease],
+            ),
+            Self::Usage { written, since, metric, then, now: current } => (
+                late(*written, *since, now),
+                format!(
+                    "The status has {} at {}, and its newest samples, without others since {}, have {}; a running \
+                     controller makes a pass every {period}.",
+                    about.label(*metric),
+                    value(Some(about.spec(*metric)), then),
+                    time(now, *since),
+                    value(Some(about.spec(*metric)), current)
+                ),
+                STUCK.to_owned(),
+                vec![pods, lease],
+            ),
+            Self::Steady { written, metric, then, now: current } => (
+                format!(
+                    "the status has not changed for {}, as if {} had not: the controller may make no passes",
+                    distance(*written, now),
+                    about.label(*metric)
+                ),
+                format!(
+                    "It has {} at {}, which is {} now. Usage that stays the same for so long is rare, and each \
+                     other value is written, at a pass every {period}.",
+                    about.label(*metric),
+                    value(Some(about.spec(*metric)), then),
+                    value(Some(about.spec(*metric)), current)
+                ),
+                STUCK.to_owned(),
+                vec![pods, lease],
             ),
             Self::Off { pod } => (
                 "the HPA controller is switched off by --controllers, so nothing is scaled"

@@ -116,7 +116,13 @@ impl Words for SharedPods {
             true => "Keep one HPA for the target, and give it the metrics of the others.",
             false => "Give the pods of each target their own labels, and select by those.",
         };
-        let effect = if self.is_refused { ", so it cannot scale" } else { "" };
+        let effect = match self.is_refused {
+            true => ", so it cannot scale",
+            false if self.others.iter().any(|other| other.target == own) => {
+                ", which scales the same target"
+            }
+            false => "",
+        };
         let belong = if self.pods.len() == 1 { "belongs" } else { "belong" };
         Text {
             summary: format!(

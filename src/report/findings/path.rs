@@ -207,17 +207,22 @@ impl Words for HeldByWindow {
         };
         let shorter = self.window.as_secs() / 5;
         let behavior = json!({ rules(self.against): { "stabilizationWindowSeconds": shorter } });
+        let commands = vec![
+            about.predict(&format!(
+                "--set behavior.{}.stabilizationWindowSeconds={shorter} --for 10m",
+                rules(self.against)
+            )),
+            about.patch_spec(&json!({ "behavior": behavior })),
+        ];
+        let (advice, commands) = match self.prior {
+            Some(prior) => (follow(prior).into(), Vec::new()),
+            None => (Advice::wait("").or(advice), commands),
+        };
         Text {
             summary: format!("the metrics propose {}, but {what}", self.desired),
             evidence,
-            advice: Advice::wait("").or(advice),
-            commands: vec![
-                about.predict(&format!(
-                    "--set behavior.{}.stabilizationWindowSeconds={shorter} --for 10m",
-                    rules(self.against)
-                )),
-                about.patch_spec(&json!({ "behavior": behavior })),
-            ],
+            advice,
+            commands,
             objects: about.own(),
         }
     }
@@ -248,7 +253,7 @@ fn policies(limit: &RateLimit) -> Vec<String> {
 
 impl Words for RateLimited {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { desired, result, current, limit, next } = self;
+        let Self { desired, result, current, limit, next, prior } = self;
         let direction = limit.direction;
         let mut evidence: Vec<String> =
             policies(limit).iter().map(|policy| sentence(&format!("{policy}."))).collect();
@@ -281,10 +286,17 @@ impl Words for RateLimited {
         let allows_more = is_smallest && allowed().any(|it| it != limit.replicas);
         let mut commands = vec![about.predict("--for 5m")];
         commands.extend(allows_more.then(|| about.predict(&max)));
+        let advice = match prior {
+            Some(prior) => {
+                commands.clear();
+                follow(*prior).into()
+            }
+            None => Advice::wait("for the next passes").or(advice),
+        };
         Text {
             summary: format!("{}, but {what}", proposed(about, *desired)),
             evidence,
-            advice: Advice::wait("for the next passes").or(advice),
+            advice,
             commands,
             objects: about.own(),
         }

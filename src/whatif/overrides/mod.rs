@@ -205,8 +205,9 @@ impl Assumptions {
         if replicas(&input.snapshot) != replicas(&was) {
             input.observed_replicas = replicas(&was);
         }
+        input.is_assumed |= input.snapshot != was;
         // What the samples leave open is known only of the pass as it was.
-        if let Some(past) = input.evidence.past.as_mut().filter(|_| input.snapshot != was) {
+        if let Some(past) = input.evidence.past.as_mut().filter(|_| input.is_assumed) {
             (past.proposal, past.recorded) = (None, None);
         }
         input.remark_anew(&was);

@@ -229,10 +229,15 @@ fn a_field_that_the_version_does_not_have() {
         build::with(hpa, &json!({"metadata": {"uid": uid}}))
     };
     // 54 % is within the tolerance of 10 %, but not within 1 %.
+    let wide = json!({"spec": {"behavior": {"scaleUp": {"tolerance": "0.09"}}}});
     for (version, gate, hpa, want) in [
         ("v1.34.2", None, tolerant(Some("u")), Some((false, true, true))),
-        ("v1.34.2", None, tolerant(None), Some((true, true, false))),
-        ("v1.32.1", None, tolerant(None), Some((true, false, false))),
+        ("v1.34.2", None, tolerant(None), Some((true, true, true))),
+        ("v1.32.1", None, tolerant(None), Some((true, false, true))),
+        ("v1.32.1", None, tolerant(Some("u")), Some((false, false, true))),
+        // It is within the tolerance of the field, too.
+        ("v1.34.2", None, build::with(tolerant(None), &wide), Some((true, true, false))),
+        ("v1.32.1", None, build::with(tolerant(None), &wide), Some((true, false, false))),
         ("v1.34.2", Some(true), tolerant(Some("u")), None),
         ("v1.36.2", None, tolerant(Some("u")), None),
         ("v1.36.2", Some(false), tolerant(Some("u")), Some((false, true, true))),
@@ -394,6 +399,84 @@ fn a_controller_that_makes_no_passes() {
     }
 }
 
+/// A status that is older than what every pass would have written.
+#[test]
+fn a_status_that_passes_would_have_changed() {
+    let status = |written: &str, replicas: i32, used: i32| {
+        let current = json!({"averageUtilization": used, "averageValue": format!("{used}m")});
+        build::with(
+            settled(replicas),
+            &json!({
+                "metadata": {"managedFields": [{"manager": "kube-controller-manager",
+                    "subresource": "status", "time": written}]},
+                "status": {"currentMetrics": [
+                    {"type": "Resource", "resource": {"name": "cpu", "current": current}}]},
+            }),
+        )
+    };
+    let set_at = |time: &str| {
+        let managed = build::with(writes("kubectl", "scale")[0].clone(), &json!({ "time": time }));
+        deployment(4, &json!([managed]), &json!({}))
+    };
+    let measured = |items: Vec<Value>, time: &str| -> Vec<Value> {
+        let dated = |item: Value| match item["kind"] == "PodMetrics" {
+            true => build::with(item, &json!({ "timestamp": time })),
+            false => item,
+        };
+        items.into_iter().map(dated).collect()
+    };
+    let ready_at = |items: Vec<Value>, time: &str| -> Vec<Value> {
+        let condition = json!([{"type": "Ready", "status": "True", "lastTransitionTime": time}]);
+        let turned = |item: Value| match item["kind"] == "Pod" {
+            true => build::with(item, &json!({"status": {"conditions": condition}})),
+            false => item,
+        };
+        items.into_iter().map(turned).collect()
+    };
+    let long_ago = "2026-11-21T05:20:00Z";
+    let all =
+        |hpa: Value, target: Value| with_pods([state(), hpa, build::scale(4), target], 4, "50m");
+    let used = |written: &str, used: i32, sampled: &str| {
+        measured(all(status(written, 4, used), set_at("2026-11-21T01:00:00Z")), sampled)
+    };
+    for (items, want) in [
+        // Set 20 minutes ago, just now, and before the status.
+        (all(status(long_ago, 2, 50), set_at("2026-11-21T05:40:00Z")), Some("replicas")),
+        (all(status(long_ago, 2, 50), set_at("2026-11-21T05:59:40Z")), None),
+        (all(status(long_ago, 2, 50), set_at("2026-11-21T05:10:00Z")), None),
+        (all(status(long_ago, 4, 50), set_at("2026-11-21T05:40:00Z")), None),
+        // Samples that all passes since 05:58 have seen, and a newer one.
+        (used(long_ago, 40, "2026-11-21T05:57:00Z"), Some("usage")),
+        (used("2026-11-21T05:56:00Z", 40, "2026-11-21T05:57:00Z"), Some("usage")),
+        (used("2026-11-21T05:56:00Z", 40, "2026-11-21T05:59:00Z"), None),
+        (used("2026-11-21T05:56:00Z", 50, "2026-11-21T05:57:00Z"), None),
+        // Usage that does not change for 40 minutes, unless idle pods have it.
+        (used(long_ago, 40, "2026-11-21T05:59:00Z"), Some("steady")),
+        (used(long_ago, 10, "2026-11-21T05:59:00Z"), None),
+        (used(long_ago, 50, "2026-11-21T05:59:00Z"), None),
+        // Other pods may count than did.
+        (ready_at(used(long_ago, 40, "2026-11-21T05:57:00Z"), "2026-11-21T05:59:00Z"), None),
+    ] {
+        let got = find(Code::ControllerSilent, &items).map(|it| {
+            let (kind, severity) = match it.facts {
+                Facts::ControllerSilent(ControllerSilent::Replicas { .. }) => {
+                    ("replicas", Severity::Error)
+                }
+                Facts::ControllerSilent(ControllerSilent::Usage { .. }) => {
+                    ("usage", Severity::Error)
+                }
+                Facts::ControllerSilent(ControllerSilent::Steady { .. }) => {
+                    ("steady", Severity::Warning)
+                }
+                other => panic!("{other:?}"),
+            };
+            assert_eq!((it.severity, it.explains), (severity, true));
+            kind
+        });
+        assert_eq!(got, want, "{}", items[1]);
+    }
+}
+
 #[test]
 fn a_controller_that_decides_otherwise() {
     let values = |utilization: i32, desired: i32| {
@@ -411,6 +494,13 @@ fn a_controller_that_decides_otherwise() {
             {"manager": "kubectl", "time": "2026-11-21T05:00:00Z", "fieldsV1": {"f:spec": {}}},
             {"manager": "kube-controller-manager", "subresource": "status",
                 "time": "2026-11-21T05:59:51Z"},
+        ]}}),
+    );
+    let earlier = build::with(
+        values(58, 4),
+        &json!({"metadata": {"managedFields": [
+            {"manager": "kube-controller-manager", "subresource": "status",
+                "time": "2026-11-21T05:59:49Z"},
         ]}}),
     );
     let failed = build::with(
@@ -476,6 +566,8 @@ fn a_controller_that_decides_otherwise() {
         // No one sets such a tolerance.
         (values(90, 4), "90m", json!({}), None),
         (values(50, 4), "50m", json!({}), None),
+        // The pass may have seen other samples.
+        (earlier, "58m", json!({}), None),
         // Nothing that is assumed explains it, and its pass saw the same.
         (dated, "58m", json!({"tolerance": 0.1}), None),
         (failed, "58m", json!({"tolerance": 0.1}), None),

@@ -90,6 +90,21 @@ fn two_hpas_share_pods() {
         let hpa = build::with(build::hpa(&json!({})), &name);
         [state(&[cpu()], &["90m"]), vec![hpa, build::with(build::scale(1), &scale)]].concat()
     };
+    // Both scale one target.
+    let twin = {
+        let name = json!({"metadata": {"name": "api", "uid": "v"}});
+        let hpa = build::with(build::hpa(&json!({})), &name);
+        [state(&[cpu()], &["52m"]), vec![hpa]].concat()
+    };
+    let of_twin = SharedPods {
+        others: vec![Sharing {
+            name: "api".to_owned(),
+            target: "Deployment/web".to_owned(),
+            selector: "app=web".to_owned(),
+        }],
+        pods: boxed(&["web-0"]),
+        is_refused: false,
+    };
     let old = json!({"kubernetesVersion": "v1.25.0"});
     let facts = |is_refused| {
         let others = vec![Sharing {
@@ -108,6 +123,12 @@ fn two_hpas_share_pods() {
             code,
             with(&other("app"), "ControllerState", &old),
             Some((Severity::Warning, false, facts(false))),
+        ),
+        (
+            "are of one target, in a version that scales it by both",
+            code,
+            with(&twin, "ControllerState", &old),
+            Some((Severity::Warning, true, of_twin.into())),
         ),
     ]);
 }

@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use super::super::testing::{boxed, check, only, state, told, with};
-use super::super::{Alternative, Code, Facts, Severity};
+use super::super::testing::{boxed, check, found, only, state, told, with};
+use super::super::{Alternative, Code, Facts, Finding, Severity};
 use super::{
     FinishedPods, NeverReady, ReplicasWithoutPods, Starting, StartingPods, StuckPod,
     TerminatingPods, UnschedulablePods,
@@ -439,6 +439,61 @@ fn a_pod_that_is_never_ready_fails_the_metric_of_a_container() {
     let failing = json!({"errors": [{"api": "resource", "message": "down"}]});
     let finding = only(Code::NeverReady, &with(&items, "ControllerState", &failing)).unwrap();
     assert_eq!(finding.without.and_then(|it| it.proposal), None);
+}
+
+/// Pods that do not count because they never were ready are a consequence, also if their being ready would change
+/// nothing.
+#[test]
+fn what_never_was_ready_comes_before_what_follows_from_it() {
+    let items = state(&[cpu()], &["55m", "55m", "2m", "2m"]);
+    let items = with_pods(&items, &["web-2", "web-3"], &unready_since("2026-11-21T05:00:00Z"));
+    let codes: Vec<Code> = found(&items).iter().map(Finding::code).collect();
+    let never_ready = codes.iter().position(|code| *code == Code::NeverReady);
+    let uncounted = codes.iter().position(|code| *code == Code::UncountedPods);
+    assert!(uncounted.is_some() && never_ready < uncounted, "{codes:?}");
+    assert_eq!(never_ready, Some(0), "{codes:?}");
+}
+
+/// More replicas or a shorter window are no remedy for pods that do not run.
+#[test]
+fn what_pods_that_do_not_run_bring_about_follows_them() {
+    let follows = |items: &[Value], code: Code| {
+        let all = found(items);
+        let it = all.iter().find(|it| it.code() == code);
+        let prior = match &it.unwrap_or_else(|| panic!("{all:?}")).facts {
+            Facts::HeldByWindow(it) => it.prior,
+            Facts::RateLimited(it) => it.prior,
+            Facts::AtMax(it) => it.0.prior,
+            other => panic!("{other:?}"),
+        };
+        (prior, all.first().map(Finding::code))
+    };
+    // 3 of 6 pods at 60 % of 50 % propose 4, and 6 pods would propose 8.
+    let short = json!({"recommendations": [{"replicas": 6, "time": "2026-11-21T05:58:00Z"}]});
+    let half = state(&[cpu()], &["60m"; 3]);
+    let half =
+        with(&with(&half, "Scale", &json!({"spec": {"replicas": 6}})), "ControllerState", &short);
+    let scaled = json!({"status": {"lastScaleTime": "2026-11-21T05:40:00Z"}});
+    let half = with(&half, "HorizontalPodAutoscaler", &scaled);
+    let cause = Some(Code::ReplicasWithoutPods);
+    assert_eq!(follows(&half, Code::HeldByWindow), (cause, cause));
+    let idle = with(&state(&[cpu()], &["20m"; 6]), "ControllerState", &short);
+    assert_eq!(follows(&idle, Code::HeldByWindow), (None, Some(Code::HeldByWindow)));
+    // 4 of 5 pods run at 90 % of 50 %, at the maximum.
+    let most = |items: &[Value]| {
+        with(items, "HorizontalPodAutoscaler", &json!({"spec": {"maxReplicas": 5}}))
+    };
+    let full = most(&state(&[cpu()], &["90m"; 5]));
+    assert_eq!(follows(&full, Code::AtMax), (None, Some(Code::AtMax)));
+    let pending = json!({
+        "metadata": {"creationTimestamp": "2026-11-21T05:45:00Z"},
+        "status": {"phase": "Pending", "startTime": null, "conditions": [
+            {"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+                "message": "0/3 nodes are available"}]},
+    });
+    let waiting = with_pods(&unmeasured(full, "web-4"), &["web-4"], &pending);
+    let cause = Some(Code::UnschedulablePods);
+    assert_eq!(follows(&waiting, Code::AtMax), (cause, cause));
 }
 
 #[test]

@@ -82,6 +82,11 @@ fn a_value_and_a_target_in_different_units() {
     let external = |target: &str, value: &str| {
         [state(&[queue(&build::average(target))], &["50m"]), vec![build::queue(&[value])]].concat()
     };
+    let total = |name: &str, target: &str, value: &str| {
+        let values = [json!({"metricName": name, "value": value})];
+        let items = state(&[build::external(name, &build::value(target))], &["50m"]);
+        [items, vec![build::external_values(values)]].concat()
+    };
     let memory = |target: &str, usage: &str| {
         let metric = build::resource("memory", &build::average(target));
         let containers = json!([{"name": "app", "usage": {"cpu": "1m", "memory": usage}}]);
@@ -116,8 +121,8 @@ fn a_value_and_a_target_in_different_units() {
     let meant = |items: &[Value]| {
         let finding = only(Code::SuspectUnit, items)?;
         let super::super::Facts::SuspectUnit(facts) = finding.facts else { panic!() };
-        let is_low = facts.clue == Share && facts.ratio < 1.0;
-        let severity = if is_low { Severity::Info } else { Severity::Warning };
+        let is_low = facts.clue == Share || matches!(&*facts.target.to_string(), "200k");
+        let severity = if is_low && facts.ratio < 1.0 { Severity::Info } else { Severity::Warning };
         assert_eq!(finding.severity, severity);
         let SuspectUnit { meant, clue, .. } = facts;
         Some((meant.to_string(), clue, finding.explains))
@@ -161,6 +166,19 @@ fn a_value_and_a_target_in_different_units() {
         (latency("latency_seconds", "200m", "14"), None),
         (latency("latency_seconds", "10m", "4"), None),
         (latency("GPUutility", "60", "700m"), None),
+        // Times in milliseconds and seconds, and totals in thousands and in percents.
+        (total("http_request_duration", "250m", "230"), Some(("250", Power, true))),
+        (total("latency_seconds", "200m", "250"), Some(("200", Power, true))),
+        (total("rps", "200m", "200"), Some(("200", Whole, true))),
+        (total("broker_usage", "700m", "85"), Some(("70", Whole, true))),
+        (latency("rps", "200k", "190"), Some(("200", Power, false))),
+        // Any job at all, a few of them, many bytes, and values that are not near.
+        (total("queue", "500m", "3"), None),
+        (total("queue", "900m", "20"), None),
+        (total("latency_seconds", "200m", "4"), None),
+        (latency("network_rx", "200k", "190"), None),
+        (latency("rps", "200k", "120"), None),
+        (latency("rps", "500k", "50"), None),
         // A heavy load, a long queue, an idle one, a rate, and a target that pods do use.
         (external("30", "900"), None),
         (external("5", "5k"), None),
@@ -193,6 +211,7 @@ fn a_value_that_multiplies() {
         proposals: proposals.to_vec(),
         average,
     };
+    let most = json!({"spec": {"maxReplicas": 3}});
     let code = Code::ValueMultiplies;
     check(vec![
         (
@@ -230,6 +249,19 @@ fn a_value_that_multiplies() {
             code,
             named("CPUUtilization", "225"),
             Some((Severity::Info, true, multiplies("225", &[9, 27], 3).into())),
+        ),
+        (
+            "a little more than the target, where only the maximum ends it",
+            code,
+            with(&external(&build::value("75"), "90"), "HorizontalPodAutoscaler", &most),
+            Some((Severity::Warning, true, multiplies("90", &[4], 2).into())),
+        ),
+        (
+            "in another unit",
+            code,
+            [state(&[queue(&build::value("200m"))], &["50m"]), vec![build::queue(&["200"])]]
+                .concat(),
+            None,
         ),
         ("less than the target", code, external(&build::value("75"), "25"), None),
         ("an average", code, external(&build::average("75"), "225"), None),

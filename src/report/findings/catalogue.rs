@@ -20,7 +20,8 @@ pub fn entry(code: Code) -> Entry {
         ),
         Code::ControllerSilent => (
             "The controller makes no passes: the lease of the controller manager has run out, the \
-             HPA controller is switched off, or no status has been written in several sync periods.",
+             HPA controller is switched off, or no status has been written in several sync periods in which every \
+             pass would have changed it.",
             "Look at the controller manager.",
         ),
         Code::OtherWriter => (
@@ -220,7 +221,8 @@ pub fn entry(code: Code) -> Entry {
         Code::SuspectUnit => (
             "A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the \
              target is a fraction and the value a whole number; or the metric is a share by its name, and one of \
-             the two is a fraction and the other a percentage. So the units probably differ.",
+             the two is a fraction and the other a percentage. So the units probably differ. A long queue is far \
+             above its target as well, an idle rate far below, and a tenth of a job for each replica may be meant.",
             "Set the target in the unit of the value.",
         ),
         Code::MemoryBaseline => (

@@ -361,9 +361,9 @@ const STUCK: &str = "Look at the controller manager: is the HPA controller block
 /// Words a status that is older than what every pass would have written.
 fn late(written: Timestamp, since: Timestamp, now: Timestamp) -> String {
     format!(
-        "the status was written {} ago, and no pass has followed for {}, so nothing is scaled",
+        "the status was written {} ago, and any pass since {} would have changed it, so nothing is scaled",
         distance(written, now),
-        distance(since, now)
+        time(now, since)
     )
 }
 
@@ -371,6 +371,7 @@ impl Words for ControllerSilent {
     fn text(&self, about: &About<'_>) -> Text {
         let now = about.now();
         let period = duration(about.pass.input.snapshot.controller.sync_period);
+        let passes = format!("A running controller makes a pass every {period}.");
         let lease = format!("kubectl get lease {LEASE_NAME} -n {LEASE_NAMESPACE} -o yaml");
         let pods =
             format!("kubectl get pods -n {LEASE_NAMESPACE} -l component=kube-controller-manager");
@@ -404,8 +405,7 @@ impl Words for ControllerSilent {
             Self::Replicas { written, since, now: replicas, then } => (
                 late(*written, *since, now),
                 format!(
-                    "The status says {}, and the target has had {replicas} since {}; a running controller makes \
-                     a pass every {period}.",
+                    "The status says {}, and the target has had {replicas} since {}. {passes}",
                     count(*then, "replica"),
                     time(now, *since)
                 ),
@@ -415,8 +415,7 @@ impl Words for ControllerSilent {
             Self::Usage { written, since, metric, then, now: current } => (
                 late(*written, *since, now),
                 format!(
-                    "The status has {} at {}, and its newest samples, without others since {}, have {}; a running \
-                     controller makes a pass every {period}.",
+                    "The status has {} at {}; the samples that passes have had since {} make it {}. {passes}",
                     about.label(*metric),
                     value(Some(about.spec(*metric)), then),
                     time(now, *since),
@@ -427,14 +426,13 @@ impl Words for ControllerSilent {
             ),
             Self::Steady { written, metric, then, now: current } => (
                 format!(
-                    "the status has not changed for {}, as if {} had not: the controller may make no passes",
-                    distance(*written, now),
-                    about.label(*metric)
+                    "the status still has the {} of {} ago: the controller may make no passes",
+                    about.label(*metric),
+                    distance(*written, now)
                 ),
                 format!(
-                    "It has {} at {}, which is {} now. Usage that stays the same for so long is rare, and each \
-                     other value is written, at a pass every {period}.",
-                    about.label(*metric),
+                    "The status has it at {}, and now it is {}. Usage seldom stays the same for so long, and \
+                     each pass writes what has changed. {passes}",
                     value(Some(about.spec(*metric)), then),
                     value(Some(about.spec(*metric)), current)
                 ),

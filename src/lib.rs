@@ -95,7 +95,7 @@
 //!  args           the command line
 //!  ------------------------------------------------------------------------
 //!  apimachinery   quantities, selectors, names, JSON and YAML as in Kubernetes
-//!  error, flags, numbers, order, secret, version
+//!  calendar, error, flags, numbers, order, secret, version
 //! ```
 //!
 //! Modules that are not on this page belong to the program, and are public only for its tests.
@@ -109,6 +109,7 @@ pub mod apply;
 pub mod args;
 #[doc(hidden)]
 pub mod backtest;
+mod calendar;
 #[doc(hidden)]
 pub mod cluster;
 #[doc(hidden)]

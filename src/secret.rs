@@ -56,6 +56,13 @@ impl Secrets {
         let mut hidden: Vec<Range<usize>> = Vec::new();
         for Secret(secret) in self.0.iter().filter(|secret| !secret.is_empty()) {
             hidden.extend(text.match_indices(&**secret).map(|(at, own)| at..at + own.len()));
+            if text.contains(['\\', '&', '%']) {
+                let escaped = text.char_indices().filter_map(|(at, _)| {
+                    let after = secret.chars().try_fold(&text[at..], after_escaped)?;
+                    Some(at..text.len() - after.len())
+                });
+                hidden.extend(escaped);
+            }
             if secret.len() > PIECE {
                 let pieces = (0..text.len()).filter_map(|at| Some((at, text.get(at..at + PIECE)?)));
                 let of_secret = pieces.filter(|(_, piece)| secret.contains(piece));
@@ -76,6 +83,44 @@ impl Secrets {
         }
         struck + &text[end..]
     }
+}
+
+/// Returns what follows a character at the start of a text, in which it may be escaped as in JSON, HTML or an
+/// address.
+fn after_escaped(text: &str, character: char) -> Option<&str> {
+    let is_it = |code: &str, radix| u32::from_str_radix(code, radix) == Ok(character.into());
+    let in_json = || {
+        let rest = text.strip_prefix('\\')?;
+        match rest.strip_prefix('u') {
+            Some(rest) => rest.split_at_checked(4).filter(|(code, _)| is_it(code, 16)),
+            None => Some(("", rest.strip_prefix(character)?)),
+        }
+    };
+    let in_html = || {
+        let (name, rest) = text.strip_prefix('&')?.split_once(';')?;
+        let is_named = match name {
+            "amp" => character == '&',
+            "lt" => character == '<',
+            "gt" => character == '>',
+            "quot" => character == '"',
+            "apos" => character == '\'',
+            name => match name.strip_prefix("#x") {
+                Some(code) => is_it(code, 16),
+                None => name.strip_prefix('#').is_some_and(|code| is_it(code, 10)),
+            },
+        };
+        is_named.then_some(("", rest))
+    };
+    let in_address = || {
+        let bytes = character.encode_utf8(&mut [0; 4]).bytes().collect::<Vec<_>>();
+        let after = bytes.iter().try_fold(text, |text, byte| {
+            let (code, rest) = text.strip_prefix('%')?.split_at_checked(2)?;
+            (u8::from_str_radix(code, 16) == Ok(*byte)).then_some(rest)
+        });
+        Some(("", after?))
+    };
+    let after = in_json().or_else(in_html).or_else(in_address).map(|(_, rest)| rest);
+    after.or_else(|| text.strip_prefix(character))
 }
 
 impl fmt::Debug for Secret {
@@ -109,6 +154,25 @@ mod tests {
     }
 
     #[test]
+    fn an_escaped_secret_does_not_show_either() {
+        let mut secrets = Secrets::default();
+        secrets.push(Secret::new("a&b=\"c\\é"));
+        for text in [
+            "a&b=\"c\\é",
+            "a&amp;b=&quot;c\\é",
+            "a&#38;b&#x3D;&#34;c&#92;&#xe9;",
+            "a\\u0026b\\u003D\\\"c\\\\\\u00e9",
+            "a%26b%3d%22c%5C%C3%A9",
+            "%61&b=%22c\\é",
+        ] {
+            assert_eq!(secrets.struck_from(format!("é{text}&amp;")), "é***&amp;", "{text}");
+        }
+        for text in ["a&b", "a%26b%3", "a\\u00", "&", "%", "\\", "a&amp;b=&quot;c\\e"] {
+            assert_eq!(secrets.struck_from(text.to_owned()), text);
+        }
+    }
+
+    #[test]
     fn pieces_of_a_long_secret_do_not_show_either() {
         let token = "0123456789abcdefghijklmnopqrstuvwxyz+/==";
         let mut secrets = Secrets::default();
@@ -117,7 +181,8 @@ mod tests {
             (token.to_owned(), "***"),
             (format!("é{token}é"), "é***é"),
             (format!("{token}{token}!"), "***!"),
-            (format!("{}\\u003d", &token[..39]), "***\\u003d"),
+            (format!("{}\\u003d", &token[..39]), "***"),
+            (format!("{}\\u003d", &token[..38]), "***\\u003d"),
             (format!("\"{} ... {}\"", &token[..20], &token[20..]), "\"*** ... ***\""),
             (token[3..19].to_owned(), "***"),
             (token[3..18].to_owned(), &token[3..18]),

@@ -45,6 +45,12 @@ impl Version {
         self.minor > NEWEST
     }
 
+    /// Whether the controller of StatefulSets may heed `maxUnavailable`, by default: `MaxUnavailableStatefulSet` was
+    /// on up to v1.35.3, off from v1.35.4 on (137926), and is on again as of v1.37 (139466).
+    pub(crate) fn replaces_several(&self) -> bool {
+        self.minor == 35 || self.minor >= 37
+    }
+
     /// Returns why the rules of this version are uncertain.
     pub fn caveat(&self) -> Option<&'static str> {
         match self.minor {

@@ -1,5 +1,6 @@
 //! Whole passes: from a saved state through the engine to everything that can be printed about it.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use clap::{Command, FromArgMatches};
@@ -169,7 +170,7 @@ fn read(text: &str) -> Result<Vec<Listed<Input>>, Error> {
     let mut inputs = Vec::new();
     let take = |listed| {
         inputs.push(listed);
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     };
     assemble_all(&objects, &options, None, &all, Timestamp::UNIX_EPOCH, take)?;
     Ok(inputs)

@@ -3,12 +3,12 @@
 
 use std::collections::HashSet;
 
-use jiff::Timestamp;
 use serde::Serialize;
 
 use super::Change;
 use super::gate::Leader;
 use crate::args::Overrides;
+use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::memory::Remembered;
 use crate::outlook::Range;
@@ -93,7 +93,7 @@ pub fn next(
     if replicas == kept {
         // The sync is within a period from now, and a hold may end before it.
         let period = input.snapshot.controller.sync_period;
-        let end = input.snapshot.now.checked_add(period).unwrap_or(Timestamp::MAX);
+        let end = input.snapshot.now.plus(period);
         for soon in outlook.upcoming.iter().filter(|step| step.time <= end) {
             replicas.min = replicas.min.min(soon.range.min);
             replicas.max = replicas.max.max(soon.range.max);

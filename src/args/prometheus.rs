@@ -4,6 +4,7 @@ use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::apimachinery::names;
+use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::numbers::parse_duration;
 
@@ -179,7 +180,7 @@ impl Moment {
     pub fn before(self, time: Timestamp) -> Result<Timestamp, Error> {
         let own = match self {
             Self::At(own) => own,
-            Self::Before(duration) => time.checked_sub(duration).unwrap_or(Timestamp::MIN),
+            Self::Before(duration) => time.minus(duration),
         };
         if own < Timestamp::UNIX_EPOCH {
             let year = own.strftime("%Y");

@@ -269,7 +269,7 @@ fn roll_out(
 ) -> Result<Option<Box<Input>>, Error> {
     let hpa = &input.snapshot.hpa;
     let target = &hpa.spec.scale_target_ref;
-    let name = hpa.reference();
+    let (name, max_replicas) = (hpa.reference(), hpa.spec.max_replicas);
     let known = [assumptions.workload(hpa), input.surroundings.workload(target)];
     // The API server states the defaults: one that it has read but that states none was saved without.
     let states = |it: &&Workload| it.strategy.is_some() || it.status.is_none();
@@ -294,6 +294,10 @@ fn roll_out(
             if strategy.is_none() {
                 let is_stateful = Strategy::is_stateful(target);
                 input.notes.push(Note::RolloutByDefault { target: name, is_stateful });
+            } else if running.snapshot.controller.version.replaces_several()
+                && let Some(limit) = played.at_once(stated.as_ref(), max_replicas)
+            {
+                input.notes.push(Note::RolloutOneByOne { target: name, limit });
             }
         }
     }

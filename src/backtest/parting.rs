@@ -3,6 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::whatif::timeline::{Change, Course, Point, Stretch, Timeline};
 
@@ -64,7 +65,7 @@ impl Stretches {
                 None => {}
             }
             is_open = differs;
-            start = start.checked_add(replay.period).unwrap_or(Timestamp::MAX);
+            start = start.plus(replay.period);
         }
         Self { all }
     }

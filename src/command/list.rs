@@ -5,6 +5,7 @@ use std::borrow::Borrow;
 use std::cell::RefCell;
 use std::future::pending;
 use std::mem::take;
+use std::ops::ControlFlow;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
@@ -88,14 +89,16 @@ impl<'a> List<'a> {
         let Self { options, selection, .. } = self;
         let clock = Timestamp::now();
         let mut hpas = Vec::new();
-        let (lines, end) = self.lines(terminal).unzip();
+        let (lines, mut end) = self.lines(terminal).unzip();
+        let mut closed = None;
         let explain = |input| {
             hpas.push((hpas.len(), self.explained(input, lines.as_ref())?));
-            Ok(())
+            closed = end.as_mut().filter(|_| !self.needs_all()).and_then(|end| end.try_recv().ok());
+            Ok(if closed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
         assemble_all(objects, options, namespace.as_deref(), selection, clock, explain)?;
         drop(lines);
-        let unwritten = end.and_then(|end| end.blocking_recv().ok()).unwrap_or_default();
+        let unwritten = closed.or_else(|| end?.blocking_recv().ok()).unwrap_or_default();
         let (refused, interrupted) = (Vec::new(), None);
         let explained = Explained { hpas, namespace, refused, interrupted, unwritten };
         self.tell(explained, Vec::new(), terminal)

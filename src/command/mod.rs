@@ -117,7 +117,7 @@ fn waited<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
 }
 
 /// Makes sure that saving does not overwrite anything that is read. `inputs` are the flags that name files,
-/// each with its value. What only the kubeconfig names is found when it has been read, before writing.
+/// each with its value.
 fn check_save<'a>(
     path: Option<&str>,
     connection: &ConnectionFlags,
@@ -149,7 +149,10 @@ fn check_written<'a>(
         ))
         .hint("write to another file"));
     }
-    let same = |input: &str| input == path || file::reads(input, Path::new(path));
+    let place = Path::new(path);
+    let same = |input: &str| {
+        file::reads(input, place) || (input != "-" && file::is_same_file(Path::new(input), place))
+    };
     match inputs.into_iter().find(|(_, input)| same(input)) {
         Some((reader, input)) => {
             let does = if reader == "--save" { "written" } else { "read" };

@@ -8,6 +8,7 @@ use super::Terminal;
 use super::load::{Query, REPLICA_SETS, line, replica_sets, stated};
 use super::progress::shown;
 use crate::args::{Moment, PrometheusArgs};
+use crate::calendar::Calendar;
 use crate::cluster::Session;
 use crate::cluster::prometheus::{Progress, Prometheus};
 use crate::error::Error;
@@ -70,7 +71,7 @@ async fn ask(
     }
     let (before, after) = span(input);
     let end = at.checked_add(after).unwrap_or(at).min(read(input).max(at));
-    let start = at.checked_sub(before).unwrap_or(Timestamp::MIN);
+    let start = at.minus(before);
     let seconds = end.duration_since(start).as_secs();
     let step = SignedDuration::from_secs(STEP);
     let until = end.checked_add(step).unwrap_or(end);

@@ -12,7 +12,7 @@ use super::play::{Others, Runs, locate, timeline_options};
 use super::state::{ask, options, pass, unanswered};
 use super::{Answer, Terminal, check_save, check_written, connected, waited, write_saved};
 use crate::args::{FailOn, MemoryArgs, Predict, PredictOutput, Report, Request, TimelineArgs};
-use crate::backtest::{Backtest, Plan, Search};
+use crate::backtest::{Plan, Search};
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::render::junit::junit;
@@ -20,7 +20,7 @@ use crate::render::markdown::markdown;
 use crate::render::svg::svg;
 use crate::render::{github, page, structured};
 use crate::report::Explanation;
-use crate::report::backtest::name;
+use crate::report::backtest::Compared;
 use crate::report::chart::Chart;
 use crate::report::notes::NOT_PLAYED;
 use crate::report::page::Page;
@@ -221,25 +221,24 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let mut thresholds = thresholds(&assumed, of_curve.filter(|_| container.is_none()));
     let drawn_at = of_curve.map(|place| if own.is_some() { thresholds.len() } else { place });
     thresholds.extend(own);
-    let further = |own: &Backtest| {
-        let all = own.candidates.iter().skip(1).map(|other| {
+    let compared = backtest.as_ref().map(|own| {
+        let others = own.candidates.iter().skip(1).map(|other| {
             let pass = Pass::run(other.run.input.clone());
-            (name(own, other), watch.explain(&pass, other.run.rolled_out.as_deref()).findings)
+            watch.explain(&pass, other.run.rolled_out.as_deref()).findings
         });
-        all.collect::<Vec<_>>()
-    };
-    let others = backtest.as_ref().map(further).unwrap_or_default();
+        let first = explanation.findings.clone();
+        Compared::new(own, std::iter::once(first).chain(others).collect())
+    });
     let prediction = Prediction::new(
         explanation,
         overrides,
         timeline.as_ref(),
-        backtest.as_ref(),
+        compared,
         expectations,
         thresholds,
         &Explanation::new(begun),
     )
     .with_kept_targets(kept_targets(begun, &assumed))
-    .with_others(others)
     .with_passes(args.timeline.passes);
     let text = match args.output {
         Some(PredictOutput::Json) => structured::json(&prediction)?,

@@ -3,11 +3,10 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
-
 use super::Terminal;
 use super::progress::shown;
 use crate::args::MemoryArgs;
+use crate::calendar::Calendar;
 use crate::cluster::Session;
 use crate::cluster::fetch::control_plane::scaled;
 use crate::cluster::fetch::old_versions::{OldVersions, count, look_back};
@@ -142,7 +141,7 @@ async fn look_at_states(session: &Session, input: &mut Input, at: Option<&ScaleA
             Err(why) => notes.push(Note::NotKnown { what: Unlearnt::EarlierReplicas, why }),
         }
     }
-    let since = now.checked_sub(infer::window(hpa, controller)).unwrap_or(Timestamp::MIN);
+    let since = now.minus(infer::window(hpa, controller));
     let OldVersions { states, counted } =
         look_back(session, hpa, since, target, evidence.counted).await;
     let seen = states::seen(hpa, controller, &states, &counted, Chain::Whole);

@@ -2,6 +2,7 @@
 //! saturates and turns NaN into 0; the processor gives the smallest integer for whatever does not
 //! fit, so `as` must not be used on a float anywhere in the engine.
 
+use crate::calendar::Calendar;
 use jiff::{SignedDuration, Timestamp};
 
 /// Go's `int32(f)`: truncation toward zero; NaN, infinities and overflow give `i32::MIN`.
@@ -24,25 +25,10 @@ pub(crate) fn to_i64(f: f64) -> i64 {
     }
 }
 
-/// Go's `t.Add(d)`, kept inside the representable times.
-pub(crate) fn add(time: Timestamp, duration: SignedDuration) -> Timestamp {
-    time.checked_add(duration).unwrap_or(if duration.is_negative() {
-        Timestamp::MIN
-    } else {
-        Timestamp::MAX
-    })
-}
-
 /// The cutoff `duration` before `now`. The controller reads its clock again for each comparison, so
 /// an entry exactly as old as a window counts as older: the clock has moved on by then.
 pub(crate) fn cutoff(now: Timestamp, duration: SignedDuration) -> Timestamp {
-    let later = add(now, SignedDuration::from_nanos(1));
-    // Not `-duration`, which the smallest duration does not have.
-    later.checked_sub(duration).unwrap_or(if duration.is_negative() {
-        Timestamp::MAX
-    } else {
-        Timestamp::MIN
-    })
+    now.plus(SignedDuration::from_nanos(1)).minus(duration)
 }
 
 #[cfg(test)]

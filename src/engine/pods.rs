@@ -7,10 +7,10 @@ use std::collections::HashMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::arith::add;
 use super::decision::{Clause, Group, PodCounts, PodRow};
 use super::rules::Rules;
 use crate::apimachinery::selector::{Labels, Selector};
+use crate::calendar::Calendar;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::pod::{ConditionStatus, Container, Phase, Pod};
 use crate::snapshot::requests::{add_to, aggregate_request, is_pod_level_resource};
@@ -123,7 +123,7 @@ impl<'s> Selected<'s> {
                         classify(pod, Some(&sample), readiness.as_ref(), rules);
                     row.sample_from = match (row.clause, pod.ready) {
                         (Clause::InitializingOldSample, Some(ready)) => {
-                            Some(add(ready.last_transition_time, sample.window))
+                            Some(ready.last_transition_time.plus(sample.window))
                         }
                         _ => None,
                     };
@@ -206,7 +206,7 @@ impl Readiness<'_> {
         if self.started.is_some_and(|last| start <= last) {
             return None;
         }
-        let until = add(start, self.controller.cpu_initialization_period);
+        let until = start.plus(self.controller.cpu_initialization_period);
         (until > self.now).then_some(until)
     }
 }
@@ -240,14 +240,14 @@ fn classify(
     };
     let not_ready = ready.status == ConditionStatus::False;
     let delay = readiness.controller.initial_readiness_delay;
-    let never_ready = not_ready && add(start, delay) > ready.last_transition_time;
+    let never_ready = not_ready && start.plus(delay) > ready.last_transition_time;
     if let Some(initialized) = readiness.initializing_until(start) {
         // After the period, only a pod that was never ready stays unready.
         let until = (!never_ready).then_some(initialized);
         if not_ready {
             return (Group::Unready, Clause::InitializingNotReady, until);
         }
-        let first_whole_window = add(ready.last_transition_time, sample.window);
+        let first_whole_window = ready.last_transition_time.plus(sample.window);
         if sample.timestamp < first_whole_window {
             return (Group::Unready, Clause::InitializingOldSample, until);
         }

@@ -41,8 +41,6 @@ pub enum Missing {
     Kind,
     /// No such object exists.
     Object,
-    /// The input has the object, but not its scale.
-    ScaleOfObject,
     /// The kind has no scale.
     Scale,
 }
@@ -259,10 +257,7 @@ pub(super) fn target_not_found(case: &Case<'_>) -> Option<Finding> {
         Err(ScaleError::Mapping(error)) if error.starts_with("no matches for kind") => {
             (Missing::Kind, error)
         }
-        Err(ScaleError::Get(error)) if error.ends_with("not found") => {
-            let is_there = is_assumed && case.workload().is_some();
-            (if is_there { Missing::ScaleOfObject } else { Missing::Object }, error)
-        }
+        Err(ScaleError::Get(error)) if error.ends_with("not found") => (Missing::Object, error),
         Err(ScaleError::Get(error)) if error.contains("could not find the requested resource") => {
             (Missing::Scale, error)
         }
@@ -277,7 +272,6 @@ pub(super) fn target_not_found(case: &Case<'_>) -> Option<Finding> {
     let near = nearest(&target.name, of_kind().map(|it| &*it.metadata.name));
     let near = of_kind().find(|it| Some(&*it.metadata.name) == near);
     let meant = match missing {
-        Missing::ScaleOfObject => None,
         Missing::Object => same_name.or(near),
         Missing::Kind | Missing::Scale => same_name,
     };

@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::case::revision;
 use super::{Case, Code, Facts, Finding, Severity};
 use crate::apimachinery::metadata::Condition;
+use crate::calendar::Calendar;
 use crate::engine::decision::{Group, MetricResult, MetricStep, PodRow};
 use crate::order;
 use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase, Pod};
@@ -542,7 +543,7 @@ fn is_stuck(case: &Case<'_>, pod: &Pod) -> bool {
         return false;
     }
     let controller = &case.snapshot().controller;
-    let usual = controller.cpu_initialization_period + controller.initial_readiness_delay;
+    let usual = controller.cpu_initialization_period.plus(controller.initial_readiness_delay);
     let fails = |it: &ContainerStatus| failure(it).is_some() || has_restarted(pod, it);
     let limit = if pod.statuses.iter().any(fails) { usual } else { usual.max(LONG_START) };
     case.age(pod).is_some_and(|age| age > limit)

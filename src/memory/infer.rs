@@ -9,10 +9,11 @@ use super::ground::{Ground, Running, StatusSilent};
 use super::known::Known;
 use super::recommendations::{self, Held};
 use super::rhythm::Rhythm;
-use super::spans::{minus, periods, windows};
+use super::spans::{periods, windows};
 use super::{
     Extreme, Knowledge, Memory, Possible, Remembered, past_proposal, scale_events, states,
 };
+use crate::calendar::Calendar;
 use crate::snapshot::Scale;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{DEPLOYMENT, Evidence};
@@ -84,7 +85,7 @@ pub fn inherit(
             .iter()
             .map(|held| within(&known, held, highest, lowest))
             // A longer window does not bring back what has been overwritten.
-            .filter(|it| it.time >= minus(known.last_pass(), known.retention()))
+            .filter(|it| it.time >= known.last_pass().minus(known.retention()))
             .collect(),
         scale_up_events,
         scale_down_events,
@@ -178,7 +179,7 @@ pub fn averages_over_target(spec: &HpaSpec) -> bool {
 pub fn window(hpa: &Hpa, controller: &Controller) -> SignedDuration {
     let (up, down) = windows(&hpa.spec, controller);
     let period = hpa.spec.behavior.as_ref().and_then(|behavior| periods(behavior).pop_last());
-    up.max(down).max(period.unwrap_or_default()) + Rhythm::of(controller).longest
+    up.max(down).max(period.unwrap_or_default()).plus(Rhythm::of(controller).longest)
 }
 
 /// Whether the controller has never written anything about it.

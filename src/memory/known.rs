@@ -5,8 +5,9 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::rhythm::Rhythm;
-use super::spans::{SECOND, SLACK, minus, windows};
+use super::spans::{SECOND, SLACK, windows};
 use super::{sighting, states};
+use crate::calendar::Calendar;
 use crate::order;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{Event, Evidence, Lease, Rescales, SeenPass};
@@ -144,15 +145,15 @@ impl Known<'_> {
         let written = self.status_written()?;
         let same_leader = match self.lease {
             _ if !self.rhythm.at_once_on_start => true,
-            Some(lease) => lease.acquired + SECOND <= written,
+            Some(lease) => lease.acquired.plus(SECOND) <= written,
             // The next leader runs a pass as soon as it takes over.
             None if self.leader_left => false,
-            None => self.now <= written - SECOND + TAKEOVER,
+            None => self.now <= written.minus(SECOND).plus(TAKEOVER),
         };
         (same_leader
             && self.is_regular_since(written)
-            && self.now <= written + self.rhythm.period - SECOND)
-            .then_some(written)
+            && self.now <= written.plus(self.rhythm.period).minus(SECOND))
+        .then_some(written)
     }
 
     /// Whether no pass at a time or later was an extra one.
@@ -182,30 +183,30 @@ impl Known<'_> {
     /// Whether passes so far may have remembered a rescale that they made at some time. Only passes over
     /// a spec with `behavior` do.
     pub(super) fn may_have_stored(&self, rescale: Timestamp) -> bool {
-        self.hpa.spec.behavior.is_some() || self.spec_may_have_changed_since(rescale - SECOND)
+        self.hpa.spec.behavior.is_some() || self.spec_may_have_changed_since(rescale.minus(SECOND))
     }
 
     /// Returns the earliest time at which the next pass may read its clock.
     pub(super) fn earliest_pass(&self) -> Timestamp {
         let fresh = self.fresh().filter(|_| !self.next_is_extra());
-        fresh.map_or(self.now, |last| self.now.max(last - SECOND + self.rhythm.period))
+        fresh.map_or(self.now, |last| self.now.max(last.minus(SECOND).plus(self.rhythm.period)))
     }
 
     /// Returns the latest such time.
     pub(super) fn latest_pass(&self) -> Timestamp {
-        self.fresh().map_or(self.now, |last| last + SECOND) + self.rhythm.longest
+        self.fresh().map_or(self.now, |last| last.plus(SECOND)).plus(self.rhythm.longest)
     }
 
     /// Returns the earliest time at which the last pass, whose status is the current one, may have
     /// run. A running controller has passed since; a stopped one has forgotten everything.
     pub(super) fn last_pass(&self) -> Timestamp {
         let running = self.last_before(self.now);
-        self.status_written().map_or(running, |written| running.max(written - SECOND))
+        self.status_written().map_or(running, |written| running.max(written.minus(SECOND)))
     }
 
     /// Returns the earliest time of the last pass before a time, if the controller was running then.
     pub(super) fn last_before(&self, time: Timestamp) -> Timestamp {
-        time - self.rhythm.longest - SECOND
+        time.minus(self.rhythm.longest).minus(SECOND)
     }
 
     /// Whether the controller may have restarted since. If its first pass comes a sync period
@@ -221,7 +222,7 @@ impl Known<'_> {
     /// Whether it may have done so even before the last pass that wrote a status. The count that it then
     /// used as a recommendation is not visible anywhere.
     pub(super) fn may_have_restarted_unseen_since(&self, time: Timestamp) -> bool {
-        let written = self.status_written().map(|written| written + SECOND);
+        let written = self.status_written().map(|written| written.plus(SECOND));
         self.may_have_lost(time)
             || match self.lease {
                 Some(lease) => lease.acquired >= time && Some(lease.acquired) <= written,
@@ -232,13 +233,14 @@ impl Known<'_> {
     /// Whether its history of an earlier HPA of the same name, as of a time, may have been lost with it.
     fn may_have_lost(&self, time: Timestamp) -> bool {
         let created = self.hpa.written.created.filter(|_| self.replaces_another);
-        created.is_some_and(|created| created + SECOND > time)
+        created.is_some_and(|created| created.plus(SECOND) > time)
     }
 
     /// Whether the status of a later pass could not be written.
     pub(super) fn status_may_lag(&self) -> bool {
         let written = self.hpa.written.status;
-        self.status_lost.is_some_and(|lost| written.is_none_or(|written| lost + SECOND >= written))
+        self.status_lost
+            .is_some_and(|lost| written.is_none_or(|written| lost.plus(SECOND) >= written))
     }
 
     /// Returns since when statuses show that the controller that wrote the last one was running.
@@ -248,7 +250,7 @@ impl Known<'_> {
             true => SignedDuration::ZERO,
             false => self.rhythm.period,
         };
-        let unbroken = RESTART + first_pass - SECOND;
+        let unbroken = RESTART.plus(first_pass).minus(SECOND);
         let mut since = self.status_written()?;
         for write in self.writes().rev() {
             if since.duration_since(write) < unbroken {
@@ -257,19 +259,19 @@ impl Known<'_> {
         }
         // The last pass still counts its last rescale.
         let rescale = self.hpa.status.last_scale_time.filter(|_| self.counts_rescale);
-        Some(rescale.map_or(since, |rescale| since.min(rescale)) - SECOND)
+        Some(rescale.map_or(since, |rescale| since.min(rescale)).minus(SECOND))
     }
 
     /// Returns the same for the controller of the next pass, if it is the same one.
     pub(super) fn still_running_since(&self) -> Option<Timestamp> {
-        self.fresh().filter(|_| self.now <= self.last_pass() + TAKEOVER)?;
+        self.fresh().filter(|_| self.now <= self.last_pass().plus(TAKEOVER))?;
         self.running_since
     }
 
     /// Whether the spec may have been different then.
     pub(super) fn spec_may_have_changed_since(&self, time: Timestamp) -> bool {
         let Written { created, spec, .. } = self.hpa.written;
-        spec.is_none_or(|spec| spec + SECOND >= time)
+        spec.is_none_or(|spec| spec.plus(SECOND) >= time)
             && (spec.is_none() || spec != created || self.replaces_another)
     }
 
@@ -282,7 +284,7 @@ impl Known<'_> {
     /// Returns what was observed of all passes since some time, except those that left the status as it is;
     /// `None` if there may have been others.
     pub(super) fn passes_since(&self, time: Timestamp) -> Option<&[SeenPass]> {
-        let is_over = |seen: Timestamp| seen + SECOND <= time;
+        let is_over = |seen: Timestamp| seen.plus(SECOND) <= time;
         self.passes(is_over, is_over)
     }
 
@@ -308,14 +310,14 @@ impl Known<'_> {
         let reaches = last.until >= self.hpa.written.status.max(self.hpa.written.spec)?;
         // A changed spec may not have had a pass at once.
         let passed = match recommended.spec_changed {
-            true => recommended.time + SECOND + self.rhythm.longest,
+            true => recommended.time.plus(SECOND).plus(self.rhythm.longest),
             false => recommended.time,
         };
         let told = starts_early(passed)
             && joined
             && reaches
-            && self.status_lost.is_none_or(|lost| lost + SECOND < first.time)
-            && !self.may_have_restarted_since(first.time - SECOND);
+            && self.status_lost.is_none_or(|lost| lost.plus(SECOND) < first.time)
+            && !self.may_have_restarted_since(first.time.minus(SECOND));
         told.then(|| &self.seen[self.seen.partition_point(|seen| is_over(seen.until))..])
     }
 
@@ -323,9 +325,9 @@ impl Known<'_> {
     /// time.
     pub(super) fn least_age_before(&self, time: Timestamp) -> SignedDuration {
         let wrote = self.writes().any(|write| write == time);
-        let regular = wrote && self.is_regular_since(minus(time, self.rhythm.period));
+        let regular = wrote && self.is_regular_since(time.minus(self.rhythm.period));
         let before = if regular { self.rhythm.period } else { SignedDuration::ZERO };
-        before + self.least_age(time)
+        before.plus(self.least_age(time))
     }
 
     /// Returns when passes wrote their status, where known.
@@ -338,14 +340,14 @@ impl Known<'_> {
     /// Returns the minimum age, at the next pass, of what a pass did by some time. Regular passes are whole
     /// sync periods apart.
     pub(super) fn least_age(&self, time: Timestamp) -> SignedDuration {
-        let passed = self.earliest_pass().duration_since(time) - SECOND;
-        if self.next_is_extra() || !self.is_regular_since(minus(time, self.rhythm.period)) {
+        let passed = self.earliest_pass().duration_since(time).minus(SECOND);
+        if self.next_is_extra() || !self.is_regular_since(time.minus(self.rhythm.period)) {
             return passed;
         }
-        let latest = self.rhythm.period + SLACK;
+        let latest = self.rhythm.period.plus(SLACK);
         let (mut periods, mut before) = (0, time);
         for until in self.writes().filter(|write| *write > time).chain([self.now]) {
-            let span = until.duration_since(before) - SECOND;
+            let span = until.duration_since(before).minus(SECOND);
             let many = (span.as_millis() + latest.as_millis() - 1) / latest.as_millis().max(1);
             periods = i32::try_from(many).unwrap_or(i32::MAX).max(1).saturating_add(periods);
             before = until;

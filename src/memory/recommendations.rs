@@ -9,8 +9,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::ground::Ground;
 use super::known::{Known, RescaleReason};
 use super::sighting::Sighting;
-use super::spans::{SECOND, minus};
+use super::spans::SECOND;
 use super::{Ends, Extreme};
+use crate::calendar::Calendar;
 use crate::snapshot::evidence::SeenPass;
 use crate::snapshot::memory::Recommendation;
 
@@ -71,18 +72,19 @@ fn holding(known: &Known<'_>, sighting: &Sighting) -> impl Iterator<Item = Held>
         sighting.held_down_by.map(|low| (low..=sighting.at_most.unwrap_or(i32::MAX), down_window));
     let up = sighting.held_up_by.map(|high| (0..=high, up_window));
     [down, up].into_iter().flatten().map(move |(replicas, window)| {
-        let oldest = minus(last_pass, window);
+        let oldest = last_pass.minus(window);
         // If everything in the window is known, it is one of the entries that qualify.
         let told = known.passes_since(oldest).unwrap_or_default();
         let fits = |seen: &&SeenPass| {
             seen.at_most >= *replicas.start() && seen.at_least <= *replicas.end()
         };
         let fitting: Vec<&SeenPass> = told.iter().filter(fits).collect();
-        let earliest = fitting.first().map(|seen| seen.time - SECOND).max(known.nothing_before());
+        let earliest =
+            fitting.first().map(|seen| seen.time.minus(SECOND)).max(known.nothing_before());
         let looks =
             |seen: &&&SeenPass| seen.likely.is_some_and(|likely| replicas.contains(&likely));
         let latest = fitting.iter().rfind(looks).or(fitting.last());
-        let latest = latest.map(|seen| seen.time.max(seen.until - known.rhythm.period));
+        let latest = latest.map(|seen| seen.time.max(seen.until.minus(known.rhythm.period)));
         let earliest = earliest.map_or(oldest, |earliest| oldest.max(earliest));
         Held::new(replicas, earliest, latest.unwrap_or(written).max(earliest))
     })
@@ -96,7 +98,7 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
     for seen in seen.iter().filter(|seen| (seen.at_least, seen.at_most) != (0, i32::MAX)) {
         // Passes with the same result do not write it again, unless one had a different result
         // that could not be written.
-        let mut earliest = seen.time - SECOND;
+        let mut earliest = seen.time.minus(SECOND);
         if known.status_lost.is_none_or(|lost| lost < earliest) {
             earliest = earliest.max(known.last_before(seen.until));
         }
@@ -128,13 +130,13 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
         let condition = status.conditions.iter().find(|condition| condition.type_ == type_)?;
         Some((&*condition.status, condition.last_transition_time?))
     };
-    let oldest = minus(known.now, known.down_window.max(known.up_window));
+    let oldest = known.now.minus(known.down_window.max(known.up_window));
     for (place, rescale) in known.rescales.iter().enumerate() {
         if rescale.time < oldest
             || rescale.reason != RescaleReason::AboveTarget
             // From zero, the minimum is applied whatever the metrics ask for.
             || rescale.size <= spec.min_replicas.unwrap_or(1)
-            || known.spec_may_have_changed_since(rescale.time - SECOND)
+            || known.spec_may_have_changed_since(rescale.time.minus(SECOND))
         {
             continue;
         }
@@ -150,18 +152,18 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
                     matches!(before.reason, RescaleReason::AboveMax | RescaleReason::BelowMin);
                 let able = since("AbleToScale")
                     .is_some_and(|(status, since)| status == "True" && since <= before.time);
-                let same_rules = !known.spec_may_have_changed_since(before.time - SECOND);
+                let same_rules = !known.spec_may_have_changed_since(before.time.minus(SECOND));
                 before.size < rescale.size && !corrected && !rescale.gap && able && same_rules
             });
             match since("ScalingLimited") {
-                Some(("False", since)) if grew && since + SECOND < rescale.time => {
+                Some(("False", since)) if grew && since.plus(SECOND) < rescale.time => {
                     Some(rescale.size)
                 }
                 // This was the first pass that was limited.
                 Some(("True", since))
                     if grew
                         && since.duration_since(rescale.time).abs() <= SECOND
-                        && before.is_some_and(|before| before.time + SECOND < rescale.time) =>
+                        && before.is_some_and(|before| before.time.plus(SECOND) < rescale.time) =>
                 {
                     Some(rescale.size.saturating_add(1))
                 }
@@ -172,14 +174,14 @@ fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
         // which was no lower than the lowest of these.
         let later = known.rescales[place..].iter().map(|rescale| rescale.size);
         let seed = later.chain([known.current, status.current_replicas]).min();
-        let low = if known.may_have_restarted_since(rescale.time - SECOND) {
+        let low = if known.may_have_restarted_since(rescale.time.minus(SECOND)) {
             low.map(|low| seed.map_or(low, |seed| low.min(seed)))
         } else {
             low
         };
         if let Some(low) = low {
             grounds.push(Ground::Rescale { at_least: low, time: rescale.time });
-            list.push(Held::new(low..=i32::MAX, rescale.time - SECOND, rescale.time));
+            list.push(Held::new(low..=i32::MAX, rescale.time.minus(SECOND), rescale.time));
         }
     }
     list
@@ -255,7 +257,7 @@ impl Side {
     /// Returns those that are certainly inside the window at the next pass, and that no pass so far can
     /// have overwritten.
     fn still<'h>(self, known: &Known<'_>, held: &'h [Held]) -> impl Iterator<Item = &'h Held> {
-        let oldest = minus(known.latest_pass(), self.window(known).min(known.retention()));
+        let oldest = known.latest_pass().minus(self.window(known).min(known.retention()));
         held.iter().filter(move |held| held.earliest > oldest)
     }
 }
@@ -277,7 +279,7 @@ fn soonest(known: &Known<'_>, held: &[Held], restarted: bool, side: Side) -> Vec
         let replicas = side.less(*held.replicas.start(), *held.replicas.end());
         Recommendation {
             replicas: if restarted { side.less(replicas, known.current) } else { replicas },
-            time: minus(held.earliest, later),
+            time: held.earliest.minus(later),
         }
     };
     side.still(known, held).map(recommendation).collect()
@@ -289,7 +291,7 @@ fn last(
     restarted: bool,
     side: Side,
 ) -> Vec<Recommendation> {
-    let aged = |replicas, age| Recommendation { replicas, time: minus(known.now, age) };
+    let aged = |replicas, age| Recommendation { replicas, time: known.now.minus(age) };
     // What was in the list of the last pass was made before it, and its own recommendation may
     // have been made again since.
     let furthest = sighting.and_then(|seen| side.furthest(known, seen)).unwrap_or(side.most());

@@ -5,6 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::spans::{SECOND, SLACK};
+use crate::calendar::Calendar;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::Hpa;
 
@@ -32,7 +33,7 @@ impl Rhythm {
         };
         Self {
             period,
-            longest: period + skipped + SLACK,
+            longest: period.plus(skipped).plus(SLACK),
             extra_on_change: controller.gates.generation,
             at_once_on_start: controller.version.minor() >= 37,
         }
@@ -45,7 +46,7 @@ impl Rhythm {
         let created = hpa.written.created.filter(|_| hpa.generation == Some(1));
         let changed = hpa.written.spec.or(created);
         let extra = self.extra_on_change || self.at_once_on_start;
-        !extra || changed.is_some_and(|changed| changed + SECOND + SLACK < time)
+        !extra || changed.is_some_and(|changed| changed.plus(SECOND).plus(SLACK) < time)
     }
 
     /// Whether the status says which spec its pass found, and that differs from the current one: no

@@ -4,8 +4,9 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::ground::{Counted, Ground, Uncounted};
-use super::spans::{SECOND, minus, periods, windows};
+use super::spans::{SECOND, periods, windows};
 use super::{Ends, Extreme, Knowledge, Memory, Possible, Remembered, split};
+use crate::calendar::Calendar;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
@@ -18,7 +19,7 @@ const DRIFT: SignedDuration = SignedDuration::from_secs(2);
 pub fn first_pass(created: Timestamp, controller: &Controller) -> Timestamp {
     let delay = match controller.version.minor() >= 37 {
         true => SignedDuration::ZERO,
-        false => controller.sync_period - SECOND,
+        false => controller.sync_period.minus(SECOND),
     };
     created.checked_add(delay).unwrap_or(created)
 }
@@ -31,11 +32,13 @@ pub(super) fn remember(
     now: Timestamp,
 ) -> Remembered {
     let (up_window, down_window) = windows(spec, controller);
-    let certain =
-        |window| past.passes.iter().filter(move |pass| pass.time > minus(now, window - DRIFT));
+    let certain = |window: SignedDuration| {
+        past.passes.iter().filter(move |pass| pass.time > now.minus(window.minus(DRIFT)))
+    };
     let possible = |window: SignedDuration| {
         let is_empty = window.is_zero();
-        let inside = move |pass: &&PastPass| !is_empty && pass.time >= minus(now, window + DRIFT);
+        let inside =
+            move |pass: &&PastPass| !is_empty && pass.time >= now.minus(window.plus(DRIFT));
         past.passes.iter().filter(inside)
     };
     let known = |replicas: i32| (replicas < i32::MAX).then_some(replicas);
@@ -97,7 +100,7 @@ fn changes(past: &Past, spec: &HpaSpec, now: Timestamp) -> (Vec<Vec<ScaleEvent>>
             time: time(it.replicas > 0, it.from, it.until),
             outdated: false,
         });
-        changes.filter(|it| it.time > minus(now, longest)).collect()
+        changes.filter(|it| it.time > now.minus(longest)).collect()
     };
     let mut lists: Vec<Vec<ScaleEvent>> = Vec::new();
     for (added, removed) in [(false, false), (true, true), (true, false), (false, true)] {
@@ -109,7 +112,7 @@ fn changes(past: &Past, spec: &HpaSpec, now: Timestamp) -> (Vec<Vec<ScaleEvent>>
             lists.push(one);
         }
     }
-    let likely = list(&|_, from, until| from + until.duration_since(from) / 2);
+    let likely = list(&|_, from, until| from.plus(until.duration_since(from) / 2));
     (lists, likely)
 }
 

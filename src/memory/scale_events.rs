@@ -9,7 +9,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::ground::{Counted, Ground, Uncounted};
 use super::known::{Known, Rescale, RescaleReason};
 use super::sighting;
-use super::spans::{SECOND, minus, periods};
+use super::spans::{SECOND, periods};
+use crate::calendar::Calendar;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::memory::ScaleEvent;
 
@@ -35,7 +36,7 @@ pub(super) fn changes(
     let Some(longest) = periods.last().copied() else {
         return nothing;
     };
-    let oldest = known.earliest_pass() - longest;
+    let oldest = known.earliest_pass().minus(longest);
     if !known.may_have_stored(oldest) {
         rests_on(Counted::NoBehavior);
         return nothing;
@@ -50,7 +51,7 @@ pub(super) fn changes(
             .map(|created| (created, Uncounted::EarlierHpa)),
     ];
     for (time, why) in unseen.into_iter().flatten() {
-        if time + SECOND > oldest && known.nothing_before().is_none_or(|start| start < time) {
+        if time.plus(SECOND) > oldest && known.nothing_before().is_none_or(|start| start < time) {
             rests_on(Counted::Any(why));
             return None;
         }
@@ -59,7 +60,7 @@ pub(super) fn changes(
         rests_on(Counted::NoRescale);
         return nothing;
     };
-    if known.least_age(last + SECOND) >= longest {
+    if known.least_age(last.plus(SECOND)) >= longest {
         rests_on(Counted::Expired(known.now.duration_since(last)));
         return nothing;
     }
@@ -79,7 +80,7 @@ pub(super) fn changes(
     rests_on(by(counted.clone()));
     let mut lists = Vec::new();
     let mut seen = BTreeSet::new();
-    let almost = SECOND - SignedDuration::from_nanos(1);
+    let almost = SECOND.minus(SignedDuration::from_nanos(1));
     for kept in remembered(known, &counted) {
         for pass in passes(known, &counted, &periods) {
             // Each event may have occurred at any time within its second. Additions count against
@@ -93,14 +94,14 @@ pub(super) fn changes(
                 let later = known.now.duration_since(pass);
                 let at = |event: &ScaleEvent| {
                     let within = if event.replicas > 0 { added } else { removed };
-                    let youngest = minus(known.now, known.least_age(event.time + SECOND));
-                    youngest.min(event.time + later + within)
+                    let youngest = known.now.minus(known.least_age(event.time.plus(SECOND)));
+                    youngest.min(event.time.plus(later).plus(within))
                 };
                 let list: Vec<ScaleEvent> =
                     kept.iter().map(|event| ScaleEvent { time: at(event), ..*event }).collect();
                 let sum = |period: &SignedDuration, up: bool| -> i32 {
                     let these = list.iter().filter(|event| (event.replicas > 0) == up);
-                    let inside = these.filter(|event| event.time > known.now - *period);
+                    let inside = these.filter(|event| event.time > known.now.minus(*period));
                     inside.map(|event| event.replicas).fold(0, i32::wrapping_add)
                 };
                 let sums = |period| (sum(period, true), sum(period, false));
@@ -117,8 +118,8 @@ pub(super) fn changes(
 
 /// Returns the rescales since a time, if each left a state that was observed.
 fn seen_since(known: &Known<'_>, oldest: Timestamp) -> Option<Vec<ScaleEvent>> {
-    let seen = known.rescales_seen.filter(|seen| seen.since + SECOND <= oldest)?;
-    let counted = seen.changes.iter().filter(|change| change.time + SECOND > oldest);
+    let seen = known.rescales_seen.filter(|seen| seen.since.plus(SECOND) <= oldest)?;
+    let counted = seen.changes.iter().filter(|change| change.time.plus(SECOND) > oldest);
     Some(counted.copied().collect())
 }
 
@@ -129,10 +130,10 @@ fn told_by_events(
     longest: SignedDuration,
 ) -> Result<Vec<ScaleEvent>, Uncounted> {
     let incomplete = || Uncounted::EventsIncomplete;
-    let oldest = known.earliest_pass() - longest;
+    let oldest = known.earliest_pass().minus(longest);
     let newest = known.rescales.last().ok_or_else(incomplete)?;
     let complete = newest.time.duration_since(last).abs() <= SECOND && none_dropped(known, longest);
-    let first = known.rescales.iter().position(|rescale| rescale.time + SECOND > oldest);
+    let first = known.rescales.iter().position(|rescale| rescale.time.plus(SECOND) > oldest);
     let first = first.filter(|first| complete && !known.rescales[*first..].iter().any(|it| it.gap));
     let first = first.ok_or_else(incomplete)?;
     let before = |place: usize| match status_of_rescale(known) {
@@ -192,12 +193,12 @@ fn status_of_rescale(known: &Known<'_>) -> Option<i32> {
 
 /// Whether the recorder, which limits the rate of events, cannot have dropped one.
 fn none_dropped(known: &Known<'_>, longest: SignedDuration) -> bool {
-    let kept_since = known.now - TTL;
+    let kept_since = known.now.minus(TTL);
     let (start, full) = match known.nothing_before() {
         Some(start) if start > kept_since => (start, BURST),
         _ => (kept_since, 0),
     };
-    let refilled = (known.now - longest).duration_since(start).as_secs() / REFILL.as_secs();
+    let refilled = known.now.minus(longest).duration_since(start).as_secs() / REFILL.as_secs();
     known.event_count < BURST.min(full + refilled.max(0))
 }
 
@@ -215,14 +216,14 @@ fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Vec<Vec<ScaleEvent>>
     };
     let may_be_gone = |event: &ScaleEvent| {
         let up = event.replicas > 0;
-        let outdated = event.time + longest(up);
+        let outdated = event.time.plus(longest(up));
         let mut later = counted.iter().filter(|other| (other.replicas > 0) == up);
-        known.spec_may_have_changed_since(event.time - SECOND)
-            || later.any(|other| other.time + SECOND > outdated)
+        known.spec_may_have_changed_since(event.time.minus(SECOND))
+            || later.any(|other| other.time.plus(SECOND) > outdated)
     };
     let mut lists = Vec::new();
     for since in 0..=counted.len() {
-        let forgotten = since.checked_sub(1).map(|last| counted[last].time - SECOND);
+        let forgotten = since.checked_sub(1).map(|last| counted[last].time.minus(SECOND));
         if forgotten.is_some_and(|time| !known.may_have_restarted_since(time)) {
             continue;
         }
@@ -247,7 +248,7 @@ fn passes(
     let (earliest, latest) = (known.earliest_pass(), known.latest_pass());
     // An event may have occurred at any time within its second, so it may have left then; a second later it
     // certainly has.
-    let leaving = counted.iter().flat_map(|event| periods.iter().map(|it| event.time + *it));
+    let leaving = counted.iter().flat_map(|event| periods.iter().map(|it| event.time.plus(*it)));
     let inside = leaving.filter(|time| (earliest..=latest).contains(time));
     [earliest, latest].into_iter().chain(inside).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 
 use crate::order;
 use crate::snapshot::controller::Controller;
@@ -33,9 +33,4 @@ pub(super) fn windows(spec: &HpaSpec, controller: &Controller) -> (SignedDuratio
     let flag = controller.downscale_stabilization;
     let flag = if behavior.is_some() { SignedDuration::from_secs(flag.as_secs()) } else { flag };
     (up.unwrap_or_default(), down.unwrap_or(flag))
-}
-
-/// Returns the time this long before another, or the start of the calendar.
-pub(super) fn minus(time: Timestamp, span: SignedDuration) -> Timestamp {
-    time.checked_sub(span).unwrap_or(Timestamp::MIN)
 }

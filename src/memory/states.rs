@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use super::past_proposal;
 use super::rhythm::Rhythm;
 use super::sighting::{self, Sighting};
-use super::spans::{SECOND, SLACK, minus, windows};
+use super::spans::{SECOND, SLACK, windows};
+use crate::calendar::Calendar;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{Counted, Rescales, SeenPass};
 use crate::snapshot::hpa::Hpa;
@@ -46,14 +47,14 @@ pub fn seen(
         let changes = [next.written.status, next.written.spec].into_iter().flatten();
         let changed = changes.filter(|it| *it > time).min()?;
         let rhythm = Rhythm::of(controller);
-        let before = minus(changed, rhythm.period - SECOND);
+        let before = changed.minus(rhythm.period.minus(SECOND));
         let (until, last) = match chain {
             Chain::Glimpses => (time, time),
             // The pass that changed it came a sync period after the last that did not.
             Chain::Whole
                 if next.written.status == Some(changed)
                     && !next.written.by_us
-                    && rhythm.is_regular_since(minus(before, SECOND), state) =>
+                    && rhythm.is_regular_since(before.minus(SECOND), state) =>
             {
                 (changed, time.max(before))
             }
@@ -108,10 +109,10 @@ pub(super) fn sighted(
     let (first, last) = passes.into_inner();
     // Each of several passes may have computed its averages over a different count.
     let rhythm = Rhythm::of(controller);
-    let single =
-        last.duration_since(first) < rhythm.period - SECOND && rhythm.is_regular_since(first, hpa);
+    let single = last.duration_since(first) < rhythm.period.minus(SECOND)
+        && rhythm.is_regular_since(first, hpa);
     let covers = |counted: &&Counted| {
-        first.duration_since(counted.since) > SECOND + SLACK
+        first.duration_since(counted.since) > SECOND.plus(SLACK)
             && first <= counted.until
             && (single || last <= counted.until)
     };
@@ -153,7 +154,7 @@ pub(super) fn passed_since(hpa: &Hpa, until: Timestamp, rhythm: &Rhythm) -> Opti
         (status, None) if !by_us => Some(status.unwrap_or(Timestamp::MIN)),
         (status, spec) => {
             let changed = status.max(spec)?;
-            let passed = until.duration_since(changed) >= SECOND + rhythm.longest;
+            let passed = until.duration_since(changed) >= SECOND.plus(rhythm.longest);
             passed.then_some(changed)
         }
     }

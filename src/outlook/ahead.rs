@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::engine::arith::add;
+use crate::calendar::Calendar;
 use crate::engine::behavior;
 use crate::engine::behavior::Wanted;
 use crate::engine::decision::Decision;
@@ -124,7 +124,7 @@ impl Run<'_> {
         // If it is unknown what rate limits count, the first step may be as large as any later one.
         let left = runs.iter().flatten().map(|(_, time)| *time).min();
         let first = left.filter(|_| !known);
-        let left = left.map(|left| add(left, self.snapshot.controller.sync_period));
+        let left = left.map(|left| left.plus(self.snapshot.controller.sync_period));
         let mut all: Vec<Stop> = Vec::with_capacity(stops.len() + 1);
         let way = self.current.min(self.desired)..=self.current.max(self.desired);
         for (replicas, before) in stops {
@@ -185,9 +185,9 @@ impl Run<'_> {
         let (min, max) = (hpa.spec.min_replicas.unwrap_or(1), hpa.spec.max_replicas);
         let mut current = self.current;
         let mut steps = Vec::new();
-        let mut until = add(*now, longest + period);
+        let mut until = now.plus(longest.plus(period));
         for pass in 0..PASSES {
-            let time = add(*now, period.saturating_mul(pass));
+            let time = now.plus(period.saturating_mul(pass));
             if time > until || current == 0 || steps.len() == STEPS {
                 break;
             }
@@ -219,7 +219,7 @@ impl Run<'_> {
                 }
                 current = replicas;
                 steps.push((replicas, time));
-                until = add(time, longest + period);
+                until = time.plus(longest.plus(period));
             }
         }
         steps

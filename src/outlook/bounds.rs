@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::engine::arith::add;
+use crate::calendar::Calendar;
 use crate::engine::behavior::{allowed_by, highest_start};
 use crate::engine::decision::{Decision, Direction, MetricResult};
 use crate::engine::rules::Rules;
@@ -145,7 +145,7 @@ impl Limits<'_> {
                 .unwrap_or(self.current);
             events.push(ScaleEvent { replicas: best.wrapping_sub(start), time, outdated: false });
             start = best;
-            time = add(now, -SignedDuration::from_secs(period.into()));
+            time = now.minus(SignedDuration::from_secs(period.into()));
         }
         events
     }

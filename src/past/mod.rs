@@ -8,6 +8,7 @@ mod moment;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::apimachinery::quantity::{Format, Quantity};
+use crate::calendar::Calendar;
 use crate::engine;
 use crate::error::Error;
 use crate::memory::{Memory, infer, sampled};
@@ -44,7 +45,7 @@ pub fn span(input: &Input) -> (SignedDuration, SignedDuration) {
     const LEAST: SignedDuration = SignedDuration::from_mins(10);
     const AROUND: SignedDuration = SignedDuration::from_mins(2);
     let Snapshot { hpa, controller, .. } = &input.snapshot;
-    (LEAST.max(infer::window(hpa, controller) + AROUND), AROUND)
+    (LEAST.max(infer::window(hpa, controller).plus(AROUND)), AROUND)
 }
 
 /// Makes sure that a past pass can be told from what was read later.
@@ -214,11 +215,11 @@ fn before(
     let window = infer::window(&base.hpa, &base.controller);
     let period = base.controller.sync_period;
     let first = created.map(|created| sampled::first_pass(created, &base.controller));
-    let since = at.checked_sub(window).unwrap_or(Timestamp::MIN);
+    let since = at.minus(window);
     let mut passes = Vec::new();
     let mut time = at;
     while period.is_positive() {
-        time = time.checked_sub(period).unwrap_or(Timestamp::MIN);
+        time = time.minus(period);
         if time < since || first.is_some_and(|first| time < first) {
             break;
         }

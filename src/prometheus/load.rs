@@ -10,6 +10,7 @@ use super::answer::{Answer, Series};
 use super::grid::Grid;
 use super::queries::{Purpose, Question, Wanted, title};
 use crate::apimachinery::go::GoDuration;
+use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::load::{Load, LoadNote, LoadPart, LoadQuery};
@@ -181,7 +182,7 @@ pub fn assemble(
     if let Some(own) = of(Purpose::Measured)
         && let Some((pods, took)) = started(&own.answer)
     {
-        load.metrics_after = Some(GoDuration(took + API));
+        load.metrics_after = Some(GoDuration(took.plus(API)));
         load.notes.push(LoadNote::Measured { pods, took: GoDuration(took) });
     }
     for (place, spec) in wanted.metrics.iter().enumerate() {

@@ -10,6 +10,7 @@ use std::path::Path;
 use super::Certainty;
 use super::chart::{Chart, MOST_SERIES};
 use super::clock::{Clock, millis};
+use super::findings::FindingView;
 use super::page::{Symbols, Tone};
 use super::search::{OTHER_TARGETS, Searched};
 use super::section::{Detail, Part, Section, Table};
@@ -18,6 +19,7 @@ use super::totals::hours;
 use super::words::{count, duration, in_words, list, long, part, percent};
 use crate::apimachinery::json::SecondsTime;
 use crate::backtest::{Backtest, Candidate, Check, Parting, Run};
+use crate::calendar::Calendar;
 use crate::engine::decision::Block;
 use crate::order;
 use crate::pass::Pass;
@@ -32,6 +34,8 @@ pub struct Compared<'a> {
     replay: Played<'a>,
     /// In the order of the candidates.
     candidates: Vec<Played<'a>>,
+    /// What is wrong with each candidate, in the same order.
+    findings: Vec<Vec<FindingView>>,
     has_passes: bool,
     /// Whether the HPA is switched off in all runs, because the target has 0 replicas.
     is_off: bool,
@@ -78,7 +82,7 @@ enum Kind {
 
 /// The name of a candidate: its file without the directory, if that is unique. A file that is given several
 /// times is numbered.
-pub fn name(backtest: &Backtest, candidate: &Candidate) -> String {
+pub(crate) fn name(backtest: &Backtest, candidate: &Candidate) -> String {
     let short = |own: &Candidate| {
         let file = own.manifest.as_ref().map_or(&own.run.name, |manifest| &manifest.file);
         let name = Path::new(file).file_name().and_then(|name| name.to_str());
@@ -99,7 +103,8 @@ pub fn name(backtest: &Backtest, candidate: &Candidate) -> String {
 }
 
 impl<'a> Compared<'a> {
-    pub(super) fn new(backtest: &'a Backtest) -> Self {
+    /// Compares runs; with the findings of each candidate, in order.
+    pub fn new(backtest: &'a Backtest, findings: Vec<Vec<FindingView>>) -> Self {
         let mut is_off = true;
         let mut played = |run: &'a Run| {
             let pass = Pass::run(run.input.clone());
@@ -108,12 +113,18 @@ impl<'a> Compared<'a> {
         };
         let replay = played(&backtest.replay);
         let candidates = backtest.candidates.iter().map(|own| played(&own.run)).collect();
-        Self { backtest, replay, candidates, has_passes: false, is_off }
+        Self { backtest, replay, candidates, findings, has_passes: false, is_off }
     }
 
     /// The same with every pass as data.
     pub(super) fn with_passes(self, is_wanted: bool) -> Self {
         Self { has_passes: is_wanted, ..self }
+    }
+
+    /// The findings of the candidates, by name.
+    pub(super) fn findings(&self) -> impl Iterator<Item = (String, &[FindingView])> {
+        let findings = self.findings.iter().map(|findings| &findings[..]);
+        self.backtest.candidates.iter().map(|own| self.name(own)).zip(findings)
     }
 
     fn each(&self) -> impl Iterator<Item = (String, &'a Candidate, &Played<'a>)> {
@@ -139,7 +150,7 @@ impl<'a> Compared<'a> {
         let from = self.backtest.replay.timeline.start;
         match &self.backtest.load {
             Some(LoadFacts { is_absolute: true, .. }) => {
-                Clock::Utc { from, to: from.checked_add(self.totals().span()).unwrap_or(from) }
+                Clock::Utc { from, to: from.plus(self.totals().span()) }
             }
             _ => Clock::Since(from),
         }

@@ -8,7 +8,7 @@ use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::{go, names};
 use crate::error::listed;
 use crate::numbers::age;
-use crate::saved::assemble::{is_built_in, save_command};
+use crate::saved::assemble::{has_own_scale, save_command};
 use crate::snapshot::Documents;
 use crate::snapshot::evidence::LEASE_NAMESPACE;
 use crate::snapshot::hpa::Hpa;
@@ -88,7 +88,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         }
         Note::NoTarget { target } => {
             let own = &hpa.spec.scale_target_ref;
-            let document = match is_built_in(own.group(), &own.kind) {
+            let document = match has_own_scale(own.group(), &own.kind) {
                 true => own.kind.clone(),
                 false => format!("Scale of the {}", own.kind),
             };
@@ -121,6 +121,9 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                 Unlearnt::SharedPods => "unknown whether another HPA selects the same pods",
                 Unlearnt::HpaEvents => "the HPA's events are unknown",
                 Unlearnt::TargetEvents => "the target's events are unknown",
+                Unlearnt::VerticalPodAutoscalers => {
+                    "unknown whether a VerticalPodAutoscaler sets requests"
+                }
                 Unlearnt::EarlierReplicas => "the replicas at earlier passes are unknown",
             };
             format!("{what}: {}", cause(why))
@@ -191,8 +194,8 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             format!("the manifest of {workload} in {own} is used for the one in {namespace}")
         }
         Note::TemplateElsewhere { workload, of } => format!(
-            "{workload} has the template of {of} (spec.workloadRef), which is not looked at: its pods stay \
-             as they are"
+            "{workload} has the template of {of} (spec.workloadRef), which is not among the manifests: its \
+             pods stay as they are"
         ),
         Note::KeptBesideTemplate { containers, requests } => {
             let requests = requests.iter().map(|(container, resource)| {
@@ -236,6 +239,10 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                  {kind}"
             )
         }
+        Note::RolloutOneByOne { target, limit } => format!(
+            "the rollout is simulated one pod at a time: maxUnavailable ({limit}) of {target} is ignored, but \
+             controllers of v1.37, and of v1.35 up to v1.35.3, replace that many at once"
+        ),
         Note::RolloutPaused { target } => format!(
             "{target} is paused and replaces no pods: nothing changes before spec.paused is removed (--at)"
         ),

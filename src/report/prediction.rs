@@ -6,14 +6,12 @@ use serde::{Serialize, Serializer};
 use super::backtest::Compared;
 use super::chart::Chart;
 use super::expected::{Judged, expected};
-use super::findings::FindingView;
 use super::page::verdict::Headline;
 use super::page::{Page, Symbols, Words, changes};
 use super::section::{Detail, Part, Section, Table};
 use super::timeline::Played;
 use super::words::{assumed, in_words};
 use super::{Certainty, Explanation, Range};
-use crate::backtest::Backtest;
 use crate::whatif::expect::Expectation;
 use crate::whatif::kept::KeptTarget;
 use crate::whatif::overrides::Override;
@@ -40,9 +38,6 @@ pub struct Prediction<'a> {
     pub(crate) kept_targets: Vec<KeptTarget>,
     #[serde(skip)]
     observed_headline: Headline,
-    /// The findings of further candidates, by name.
-    #[serde(skip)]
-    others: Vec<(String, Vec<FindingView>)>,
 }
 
 /// An expectation as the contract has it.
@@ -78,7 +73,7 @@ impl<'a> Prediction<'a> {
         mut explanation: Explanation<'a>,
         overrides: Vec<Override>,
         timeline: Option<&'a Timeline>,
-        backtest: Option<&'a Backtest>,
+        backtest: Option<Compared<'a>>,
         expectations: Vec<Judged>,
         thresholds: Vec<Thresholds>,
         observed: &Explanation<'_>,
@@ -93,7 +88,7 @@ impl<'a> Prediction<'a> {
         let timeline = timeline.map(|own| Played::new(own, &pass.input, is_open));
         Self {
             timeline,
-            backtest: backtest.map(Compared::new),
+            backtest,
             explanation,
             overrides,
             observed: Observed {
@@ -105,15 +100,7 @@ impl<'a> Prediction<'a> {
             thresholds,
             kept_targets: Vec::new(),
             observed_headline,
-            others: Vec::new(),
         }
-    }
-
-    /// The same with the findings of further candidates, by name.
-    #[must_use]
-    pub fn with_others(mut self, others: Vec<(String, Vec<FindingView>)>) -> Self {
-        self.others = others;
-        self
     }
 
     /// The same with the targets that keep the scale points.
@@ -194,7 +181,7 @@ impl Page {
         let first = std::iter::once(page.verdict).chain(page.why).collect();
         let title = format!("FIRST PASS OF {}", backtest.first());
         page.sections = backtest.sections(symbols, wide);
-        page.sections.extend(words.lasting_findings(&backtest.first(), &prediction.others, wide));
+        page.sections.extend(words.lasting_findings(backtest, wide));
         page.sections.extend(curve);
         page.sections.push(Section::new(title, Detail::Wide, [Part::Text(first)]));
         page.sections.extend(sections.into_iter().chain(rests_on));

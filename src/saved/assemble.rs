@@ -20,7 +20,7 @@ pub(super) use answers::{Request, asked};
 pub use list::assemble_all;
 use target::ScaleLookup;
 pub(crate) use target::resource_of;
-pub(crate) use target::{is_built_in, save_command};
+pub(crate) use target::{has_own_scale, is_built_in, save_command};
 
 use super::file;
 use super::objects::{Api, ApiError, ControllerState, Objects, StatedAs, UndecodedHpa, is_key};

@@ -52,6 +52,10 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
                 .map_err(|e| if is_template { e.hint(RENDERED) } else { e })?;
         }
     }
+    // A manifest is judged as it is written.
+    if !objects.are_manifests {
+        objects.follow_references();
+    }
     Ok(objects)
 }
 
@@ -119,13 +123,25 @@ pub(crate) fn was_read(path: &Path) -> bool {
     files.iter().any(|file| is_same_file(file, path))
 }
 
-/// Whether writing to this path would replace that file. Only regular files are replaced, and a hard link
-/// gets a file of its own.
+/// Whether writing to this path would replace that file, or create it. Only regular files are replaced, and a
+/// hard link gets a file of its own.
 pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
     match (fs::canonicalize(one), fs::canonicalize(other)) {
         (Ok(one), Ok(other)) => one == other && one.is_file(),
         // It does not exist yet, and would be read from then on.
-        _ => one == other,
+        _ => one == other || place(one).is_some_and(|one| Some(one) == place(other)),
+    }
+}
+
+/// Where a file is or would be.
+fn place(file: &Path) -> Option<PathBuf> {
+    Some(fs::canonicalize(directory(file)).ok()?.join(file.file_name()?))
+}
+
+fn directory(file: &Path) -> &Path {
+    match file.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
     }
 }
 
@@ -143,13 +159,9 @@ fn within(from: impl Read, size: u64, limit: u64) -> io::Result<Vec<u8>> {
 pub fn reads(name: &str, file: &Path) -> bool {
     let name = if name == "-" { "/dev/stdin" } else { name };
     let Ok(read) = fs::canonicalize(name) else { return false };
-    let directory = match file.parent() {
-        Some(parent) if parent != Path::new("") => parent,
-        _ => Path::new("."),
-    };
     let is_inside = |file: &Path| is_listed(file) && file.parent() == Some(&read);
     fs::canonicalize(file).is_ok_and(|file| file == read || is_inside(&file))
-        || (is_listed(file) && fs::canonicalize(directory).is_ok_and(|directory| directory == read))
+        || (is_listed(file) && fs::canonicalize(directory(file)).is_ok_and(|own| own == read))
 }
 
 /// Whether a file with this name in a directory is read.

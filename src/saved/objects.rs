@@ -86,6 +86,17 @@ pub struct Objects {
 }
 
 impl Objects {
+    /// Gives each Rollout that has no template the one that it refers to.
+    pub(super) fn follow_references(&mut self) {
+        for place in 0..self.workloads.len() {
+            let rollout = &self.workloads[place];
+            let of = self.workloads.iter().find(|it| it.is_template_of(rollout));
+            if let Some(of) = of.cloned() {
+                self.workloads[place].resolve(&of);
+            }
+        }
+    }
+
     /// Returns the metrics that the API of a group serves: those that it lists, and those with values in
     /// the namespace. Each is named as in its list. `None` if nothing shows that the group is served.
     pub(crate) fn served_metrics(&self, group: &str, namespace: &str) -> Option<Vec<String>> {

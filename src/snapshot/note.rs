@@ -308,6 +308,13 @@ pub enum Note {
         /// Whether they are those of a StatefulSet, instead of a Deployment.
         is_stateful: bool,
     },
+    /// The rollout replaces one pod at a time, where the controller may replace several.
+    RolloutOneByOne {
+        /// The target.
+        target: String,
+        /// Its `maxUnavailable`.
+        limit: String,
+    },
     /// The rollout does not begin, because the target is paused.
     RolloutPaused {
         /// The target.
@@ -446,6 +453,8 @@ pub enum Unlearnt {
     TargetEvents,
     /// How many replicas there were at earlier passes.
     EarlierReplicas,
+    /// Whether a VerticalPodAutoscaler sets the requests of pods.
+    VerticalPodAutoscalers,
     /// Whether there are findings such as these.
     Findings(&'static str),
 }

@@ -155,6 +155,8 @@ pub struct Workload {
     pub paused: Option<bool>,
     /// `spec.template`.
     pub template: Option<Box<Pod>>,
+    /// `spec.workloadRef` of a Rollout: where its template is if it has none of its own.
+    pub template_of: Option<Box<CrossVersionObjectReference>>,
     /// `status`; `None` if the object has none, as in manifests.
     pub status: Option<WorkloadStatus>,
 }
@@ -274,12 +276,46 @@ pub struct WorkloadStatus {
         deserialize_with = "null_as_default"
     )]
     pub current_pod_hash: String,
+    /// `HPAReplicas` of a Rollout: the replicas of its scale.
+    #[serde(rename = "HPAReplicas", skip_serializing_if = "Option::is_none")]
+    pub hpa_replicas: Option<i32>,
+    /// `selector` of a Rollout: the selector of its scale.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selector: Option<String>,
     /// The conditions.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
     pub conditions: Vec<Condition>,
 }
 
 impl Workload {
+    /// Takes the template of the object that a Rollout refers to, and its selector if the Rollout has none
+    /// (`informerBasedTemplateResolver.Resolve` of Argo Rollouts).
+    pub(crate) fn resolve(&mut self, of: &Self) {
+        self.template.clone_from(&of.template);
+        self.selector = self.selector.take().or_else(|| of.selector.clone());
+    }
+
+    /// Whether a Rollout refers to it.
+    pub(crate) fn is_template_of(&self, rollout: &Self) -> bool {
+        rollout.template_of.as_deref().is_some_and(|reference| {
+            self.metadata.name == reference.name
+                && self.metadata.namespace == rollout.metadata.namespace
+                && self.is_kind_of(reference)
+        })
+    }
+
+    /// Returns the status replicas of its scale; `None` if the object has no status. A Rollout is a custom
+    /// resource (`scaleFromCustomResource`), whose replicas are 0 where they are missing.
+    pub(crate) fn scale_replicas(&self) -> Option<i32> {
+        let status = self.status.as_ref()?;
+        Some(if self.is_rollout() { status.hpa_replicas.unwrap_or(0) } else { status.replicas })
+    }
+
+    /// Whether it is a Rollout of Argo Rollouts.
+    pub(crate) fn is_rollout(&self) -> bool {
+        self.group == "argoproj.io" && self.kind == "Rollout"
+    }
+
     /// `spec.replicas`, 1 if unstated.
     pub fn wanted(&self) -> i32 {
         self.replicas.unwrap_or(1)

@@ -751,6 +751,28 @@ fn nothing_of_a_search_or_of_the_past_is_taken_for_known() {
     assert!(stderr.contains("--recommendation"), "{stderr}");
 }
 
+/// In the JSON, too, what is wrong with one candidate is not said of another.
+#[test]
+fn each_candidate_has_its_own_findings() {
+    let rendered = "tests/charts/rendered";
+    let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
+    let output = command
+        .args("predict web -n shop -f tests/charts/state.yaml --for 5m -o json".split(' '))
+        .args(["--hpa", &format!("{rendered}/replicas.yaml")])
+        .args(["--hpa", &format!("{rendered}/rivals.yaml")])
+        .output()
+        .expect("it runs");
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let [replicas, rivals] = [0, 1].map(|place| &json["backtest"]["candidates"][place]["findings"]);
+    assert_eq!(*replicas, json["findings"]);
+    let has = |findings: &Value, code: &str| {
+        findings.as_array().expect("findings").iter().any(|own| own["code"] == code)
+    };
+    let found =
+        [replicas, rivals].map(|own| ["other-writer", "shared-pods"].map(|it| has(own, it)));
+    assert_eq!(found, [[true, false], [false, true]]);
+}
+
 /// What a run rests on is said of a candidate and of combinations, too.
 #[test]
 fn what_every_candidate_assumes_or_lacks_is_said() {

@@ -985,8 +985,111 @@ fn how_pods_are_replaced_is_said() {
     let output = command.output().expect("it runs");
     let stdout = String::from_utf8_lossy(&output.stdout);
     let said =
-        "Rollout/web has the template of Deployment/t (spec.workloadRef), which is not looked at";
+        "Rollout/web has the template of Deployment/t (spec.workloadRef), which is not among the";
     assert!(stdout.contains(said), "{stdout}");
+}
+
+/// A StatefulSet may replace several pods at once, by the controllers that heed its limit.
+#[test]
+fn what_a_rollout_does_not_play_is_said() {
+    let state = std::fs::read_to_string(format!("{CHARTS}/state.yaml")).expect("a file");
+    let (before, limit) =
+        ("uid: db}\nspec:\n", "updateStrategy: {rollingUpdate: {maxUnavailable: ");
+    assert!(state.contains(before));
+    let said = "the rollout is simulated one pod at a time: maxUnavailable (";
+    for (version, stated, of) in [
+        ("1.34", "3", None),
+        ("1.35", "3", Some("3")),
+        ("1.36", "3", None),
+        ("1.37", "3", Some("3")),
+        ("1.38", "40%", Some("40%")),
+        // Of five pods at most, that is one.
+        ("1.37", "39%", None),
+        ("1.37", "1", None),
+    ] {
+        let stated = format!("{before}  {limit}{stated}}}}}\n");
+        let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
+        command.args(["predict", "db", "-n", "shop", "-f", "-", "--for=10m", "--at=1m"]);
+        command.args(["--request=postgres=cpu=x2", "--kubernetes-version", version, "-o", "json"]);
+        let output = command.write_stdin(state.replace(before, &stated)).output().expect("it runs");
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        let note = of.map(|of| format!("{said}{of}) of StatefulSet/db is ignored"));
+        assert_eq!(stdout.contains(said), note.is_some(), "{version} {stated}: {stdout}");
+        assert!(stdout.contains(&note.unwrap_or_default()), "{version} {stated}: {stdout}");
+    }
+}
+
+/// A Rollout has its scale in itself, and its template perhaps in a Deployment.
+#[test]
+fn a_rollout_is_a_target() {
+    let before =
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop, uid: web}\n";
+    let state = std::fs::read_to_string(format!("{CHARTS}/state.yaml")).expect("a file");
+    let target = "apiVersion: apps/v1, kind: Deployment, name: web}";
+    let pods = "  selector: {matchLabels: {app: web}}\n  template:";
+    let status = "status: {replicas: 4, updatedReplicas: 4}";
+    assert!([before, target, pods, status].iter().all(|text| state.contains(text)));
+    let rollout =
+        before.replace("apps/v1", "argoproj.io/v1alpha1").replace("Deployment", "Rollout");
+    let state =
+        state.replace(target, "apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: web}");
+    let referring = format!(
+        "{rollout}spec:\n  replicas: 4\n  workloadRef: {{apiVersion: apps/v1, kind: Deployment, name: \
+         web}}\n{status}\n---\n{before}spec:\n  replicas: 0\n{pods}"
+    );
+    let run = |state: &str, flags: &[&str]| {
+        let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
+        command.args(["predict", "web", "-n", "shop", "-f", "-", "-o", "json"]).args(flags);
+        let output = command.write_stdin(state).output().expect("it runs");
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        let answer: Value = serde_json::from_slice(&output.stdout).expect(&error);
+        answer
+    };
+    let own = "status: {replicas: 6, HPAReplicas: 4, selector: app=web, observedGeneration: '7'}";
+    let active =
+        "status: {replicas: 6, HPAReplicas: 5, selector: 'app=web,rollouts-pod-template-hash=x'}";
+    let referring_state =
+        state.replace(&format!("{before}spec:\n  replicas: 4\n{pods}"), &referring);
+    assert!(referring_state.contains("workloadRef"));
+    let state = state.replace(before, &rollout);
+    for (state, replicas, selector, pods) in [
+        (state.replace(status, own), 4, "app=web", Some(4)),
+        // Pods of a new version that are not yet active do not count.
+        (state.replace(status, active), 5, "app=web,rollouts-pod-template-hash=x", None),
+        (state.replace(status, "status: {observedGeneration: '7'}"), 0, "", None),
+        // A manifest.
+        (state.replace(status, ""), 4, "app=web", Some(4)),
+        (referring_state.replace(status, ""), 4, "app=web", Some(4)),
+    ] {
+        let answer = run(&state, &[]);
+        let scale = &answer["trace"][0];
+        let found = (&scale["statusReplicas"], &scale["selector"]);
+        assert_eq!(found, (&json!(replicas), &json!(selector)), "{scale:#}");
+        if let Some(pods) = pods {
+            assert_eq!(answer["outcome"]["status"]["currentReplicas"], pods);
+            assert_eq!(answer["outcome"]["error"], Value::Null, "{answer:#}");
+        }
+    }
+    // The template of the pods is what a request differs from, and what a manifest changes.
+    let own = referring_state.replace(status, own);
+    let manifest = |of: &str| {
+        format!(
+            "{rollout}spec:\n  workloadRef: {{apiVersion: apps/v1, kind: Deployment, name: {of}}}\n---\n\
+             {before}spec:\n{pods}\n    metadata: {{labels: {{app: web}}}}\n    spec: {{containers: \
+             [{{name: app, image: a, resources: {{requests: {{cpu: 50m}}}}}}]}}\n"
+        )
+    };
+    let directory = tempfile::tempdir().expect("a directory");
+    for (of, note) in [("web", false), ("other", true)] {
+        let path = directory.path().join("rollout.yaml");
+        std::fs::write(&path, manifest(of)).expect("a file");
+        let answer = run(&own, &[&format!("--hpa={}", path.display())]);
+        let overrides = answer["overrides"].to_string();
+        assert_eq!(overrides.contains("\"assumed\":\"50m\""), !note, "{overrides}");
+        let said =
+            "(spec.workloadRef), which is not among the manifests: its pods stay as they are";
+        assert_eq!(answer["notes"].to_string().contains(said), note, "{:#}", answer["notes"]);
+    }
 }
 
 /// A rollout of a template, and one in each run of a search.

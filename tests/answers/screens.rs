@@ -4,6 +4,7 @@
 use crate::common::{build, recorded, written};
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 use jiff::Timestamp;
 use kubectl_hpa::findings::Severity;
@@ -464,7 +465,7 @@ fn listed(objects: &Objects, all_namespaces: bool, wide: bool) -> Overview {
     let mut passes = Vec::new();
     let take = |listed: Listed<Input>| {
         passes.push(listed.and_then(|input| Ok(Pass::run(input))));
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     };
     assemble_all(objects, &options, None, &all, Timestamp::UNIX_EPOCH, take).expect("inputs");
     let explained = passes.iter().map(|listed| Listed {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::args::{Overrides, Validate};
-use kubectl_hpa::backtest::{ManifestPlace, Plan, Spec};
+use kubectl_hpa::backtest::{self, ManifestPlace, Plan, Spec};
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::render::layout::Layout;
 use kubectl_hpa::render::markdown::markdown;
@@ -15,6 +15,7 @@ use kubectl_hpa::render::page::page;
 use kubectl_hpa::render::structured;
 use kubectl_hpa::render::svg::svg;
 use kubectl_hpa::report::Explanation;
+use kubectl_hpa::report::backtest::Compared;
 use kubectl_hpa::report::page::{Page, Symbols};
 use kubectl_hpa::report::prediction::Prediction;
 use kubectl_hpa::saved::file::read_text;
@@ -95,11 +96,15 @@ fn compared<T>(
     let backtest = plan.run(&assumptions, candidates).unwrap().unwrap();
     let first = backtest.candidates.first().map_or(&backtest.replay, |first| &first.run);
     let (pass, observed) = (Pass::run(first.input.clone()), Pass::run(plan.observed.clone()));
+    let own = |candidate: &backtest::Candidate| {
+        Explanation::new(&Pass::run(candidate.run.input.clone())).findings
+    };
+    let findings = backtest.candidates.iter().map(own).collect();
     look(Prediction::new(
         Explanation::new(&pass),
         first.overrides.clone(),
         Some(&first.timeline),
-        Some(&backtest),
+        Some(Compared::new(&backtest, findings)),
         Vec::new(),
         thresholds(&pass, None),
         &Explanation::new(&observed),

@@ -578,14 +578,33 @@ fn what_describes_a_connection_is_never_written() {
         run(command.args(&args)).fails(2, &[told, "hint: write to another file\n"]);
         assert_eq!(fs::read(over).expect("the file"), before, "{args:?}");
     }
-    // What only the kubeconfig names is known once it is read.
+    // A kubeconfig that does not exist would be read from then on.
+    let missing = place("missing");
+    let elsewhere = place(".kube/../missing");
+    let saved = [&["explain", "web", "--save", &elsewhere], shop].concat();
+    run(program().args(&saved).env("KUBECONFIG", &missing)).fails(2, &[told]);
+    assert!(!std::path::Path::new(&missing).exists());
+    // What only the kubeconfig names, whether this run needs it or not.
+    let [login, key, identity] = ["login", "key.pem", "identity.pem"].map(place);
     fs::write(&token, "secret-token-of-admin\n").expect("a file");
-    config.edit(|config| config["users"][0]["user"] = json!({"tokenFile": "token"}));
-    explain_with(&config, &["--save", &token]).fails(
-        2,
-        &["error: failed to write ", "/token: the file was read\nhint: write to another"],
-    );
-    assert_eq!(fs::read_to_string(&token).expect("the file"), "secret-token-of-admin\n");
+    let own = json!({"tokenFile": "token"});
+    let other = json!({"name": "other", "user": {"client-certificate": "ca.pem",
+        "client-key": "key.pem", "exec": {"command": "./login", "apiVersion": ""},
+        "auth-provider": {"name": "oidc", "config": {"idp-certificate-authority": &identity}}}});
+    config.edit(|config| {
+        config["users"][0]["user"] = own;
+        config["users"].as_array_mut().expect("users").push(other);
+    });
+    for over in [&token, &ca, &login, &key, &identity] {
+        if !std::path::Path::new(over).exists() {
+            fs::write(over, "secret-token-of-admin\n").expect("a file");
+        }
+        let before = fs::read(over).expect("the file");
+        let saved = [&["explain", "web", "--save", over], shop].concat();
+        run(program().args(&saved).env("KUBECONFIG", &file)).fails(2, &[told]);
+        explain_with(&config, &["--save", over]).fails(2, &[told]);
+        assert_eq!(fs::read(over).expect("the file"), before, "{over}");
+    }
     let ran = explain_with(&config, &["--save", &place("state.json")]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
 }

@@ -298,31 +298,42 @@ fn codes(list: &Value) -> BTreeMap<String, usize> {
     codes
 }
 
-/// A list of ReplicaSets may be long, and is waited for. What is not waited for is told.
+/// A list of ReplicaSets may be long, and is waited for while its pages come. What is not waited for is told.
 #[test]
 fn replica_sets_that_come_late_are_not_forgotten() {
-    let mut cluster = recorded();
-    for name in ["web", "cart", "pay"] {
-        cluster.autoscaled(["shop", name], 3);
-        revisions(&mut cluster, name);
-    }
-    let in_time = explain(&Server::start(cluster), "admin", &["-n", "shop"]).answer();
-    assert_eq!(codes(&in_time).get("foreign-pods"), Some(&3), "{in_time:#}");
-
-    let mut cluster = recorded();
-    for name in ["web", "cart", "pay"] {
-        cluster.autoscaled(["shop", name], 3);
-        revisions(&mut cluster, name);
-    }
     let sets = "/apis/apps/v1/namespaces/shop/replicasets";
-    cluster.fault(When::on(sets), Fault::DelayAnswer(Duration::from_secs(4)));
-    let server = Server::start(cluster);
+    let served = |more: usize, delay: Duration| {
+        let mut cluster = recorded();
+        for name in ["web", "cart", "pay"] {
+            cluster.autoscaled(["shop", name], 3);
+            revisions(&mut cluster, name);
+        }
+        let labels = json!({"app": "web", "pod-template-hash": "former"});
+        for number in 0..more {
+            let name = format!("web-former-{number:04}");
+            let selector = json!({"matchLabels": labels});
+            let mut set = workload("apps/v1", "ReplicaSet", ["shop", &name], &selector);
+            set["metadata"]["labels"] = labels.clone();
+            cluster.put(set);
+        }
+        cluster.fault(When::on(sets), Fault::DelayAnswer(delay));
+        Server::start(cluster)
+    };
+    let in_time = explain(&served(0, Duration::ZERO), "admin", &["-n", "shop"]).answer();
+    assert_eq!(codes(&in_time).get("foreign-pods"), Some(&3), "{in_time:#}");
+    // Three pages, which together take longer than anything else is waited for.
+    let long = explain(&served(1100, Duration::from_millis(500)), "admin", &["-n", "shop"]);
+    assert_eq!(codes(&long.answer()), codes(&in_time));
+
+    let server = served(0, Duration::from_secs(4));
     let late = explain(&server, "admin", &["-n", "shop"]).answer();
-    assert_eq!(codes(&late), codes(&in_time));
+    assert_eq!(codes(&late).get("foreign-pods"), None, "{late:#}");
     let alone = explain(&server, "admin", &["web", "-n", "shop"]).answer();
     let left_out =
         "findings such as foreign-pods and old-revision-pods are left out: no answer in time";
-    assert!(notes(&alone).contains(left_out), "{}", notes(&alone));
+    for item in late["items"].as_array().expect("items").iter().chain([&alone]) {
+        assert!(notes(item).contains(left_out), "{}", notes(item));
+    }
 }
 
 /// Who may list events in some namespaces only gets them, whatever else is slow.
@@ -343,6 +354,36 @@ fn events_of_a_namespace_wait_for_nothing_else() {
         for item in list["items"].as_array().expect("items") {
             assert!(!notes(item).contains("events"), "{slow}: {}", notes(item));
         }
+    }
+}
+
+/// What is refused for all namespaces, but late, is asked for those that are still to be answered. What is not
+/// asked for is told.
+#[test]
+fn what_is_refused_late_for_all_namespaces_is_asked_for_each() {
+    let mut cluster = empty();
+    let spaces: Vec<String> = (0..5).map(|number| format!("team-{number}")).collect();
+    for namespace in &spaces {
+        cluster.autoscaled([namespace, "web"], 3).allow("carol", "*", &format!("*@{namespace}"));
+    }
+    cluster.allow("carol", "*", "*@kube-system");
+    cluster.allow("carol", "list", "horizontalpodautoscalers.autoscaling");
+    let vpas = "/apis/autoscaling.k8s.io/v1/";
+    for all in [&format!("{vpas}verticalpodautoscalers"), "/api/v1/events"] {
+        cluster.fault(When::on(all), Fault::DelayAnswer(Duration::from_millis(1800)));
+    }
+    // The last one begins when another has waited in vain, and ends after the refusal.
+    let pods = "/api/v1/namespaces/team-4/pods";
+    cluster.fault(When::on(pods), Fault::DelayAnswer(Duration::from_millis(1800)));
+    let server = Server::start(cluster);
+    let list = explain(&server, "carol", &["-A"]).answer();
+    let told = |place: usize| notes(&list["items"][place]);
+    let unknown = "unknown whether a VerticalPodAutoscaler sets requests: no answer in time";
+    assert!(told(0).contains(unknown), "{}", told(0));
+    assert!(!told(0).contains("findings such as"), "{}", told(0));
+    assert!(!told(4).contains(unknown) && !told(4).contains("events"), "{}", told(4));
+    for own in [&format!("{vpas}namespaces/team-4/"), "/api/v1/namespaces/team-4/events"] {
+        assert!(server.requests().iter().any(|it| it.path.starts_with(own)), "{own}");
     }
 }
 

@@ -145,7 +145,7 @@ fn what_surrounds_a_pass_is_left_out_where_it_may_not_be_read() {
         "left out findings such as other-writer, old-revision-pods and others: missing permission: get \
          deployments.apps in the namespace default; check it with",
         "foreign-pods and old-revision-pods: missing permission: list replicasets.apps in",
-        "requests-differ-from-template: missing permission: list \
+        "unknown whether a VerticalPodAutoscaler sets requests: missing permission: list \
          verticalpodautoscalers.autoscaling.k8s.io in",
     ] {
         assert!(told.contains(part), "no {part:?} in: {told}");

@@ -31,8 +31,8 @@ const LAYERS: [&str; 18] = [
 ];
 
 /// Modules that the layers share, and which therefore use none of them.
-const SHARED: [&str; 7] =
-    ["apimachinery", "error", "flags", "numbers", "order", "secret", "version"];
+const SHARED: [&str; 8] =
+    ["apimachinery", "calendar", "error", "flags", "numbers", "order", "secret", "version"];
 
 /// Files, the network, other programs, other threads and the process itself.
 const IO: [&str; 11] = [
@@ -222,7 +222,45 @@ fn circles_are_seen() {
     assert_eq!(known(&[file("a.rs", tested), file("b.rs", "")]), []);
 }
 
+/// jiff's operators panic at the ends of the calendar.
+#[test]
+fn times_are_added_in_one_place() {
+    let wrong = sums_of_times(&sources());
+    assert!(wrong.is_empty(), "use `calendar::Calendar` for:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn sums_of_times_are_seen() {
+    let file = |path: &str, text: &str| Source { path: path.to_owned(), text: text.to_owned() };
+    let spans = file("memory/spans.rs", "const SECOND: SignedDuration = SignedDuration::ZERO;");
+    let seen = file("memory/seen.rs", "struct Seen {\n    last: Timestamp,\n}");
+    let sums = |text: &str| {
+        let files = [spans.clone(), seen.clone(), file("memory/known.rs", text)];
+        sums_of_times(&files).len()
+    };
+    for (text, count) in [
+        ("let at = passed - SECOND;", 1),
+        ("let at = passed\n+ SECOND;", 1),
+        ("fn f(now: Timestamp) {\n    now + x\n}", 1),
+        ("fn f(now: &Timestamp) {\n    x(1) - *now\n}", 1),
+        ("fn f(now: i64) {\n    now + x\n}", 0),
+        ("seen.last - x", 1),
+        ("fn last(x: X) -> Timestamp {}\nlet at = x + last(y(1));", 1),
+        ("at += SignedDuration::from_secs(1);", 1),
+        ("// at - SECOND", 0),
+        ("at.minus(SECOND)", 0),
+        ("fn f(now: Timestamp) {}\nlet end = Instant::now() + PATIENCE;", 0),
+        ("#[cfg(test)]\nmod tests {\n    at - SECOND\n}", 0),
+    ] {
+        assert_eq!(sums(text), count, "{text}");
+    }
+    // Another module's constant of this name may be an integer.
+    let other = file("past/mod.rs", "let at = millis + SECOND;");
+    assert!(sums_of_times(&[spans, other]).is_empty());
+}
+
 /// A source file of the crate.
+#[derive(Clone)]
 struct Source {
     /// Below `src`, with slashes.
     path: String,
@@ -296,10 +334,7 @@ impl Modules {
                 stem => stem.split('/').map(str::to_owned).collect(),
             };
             let lines: Vec<&str> = file.code().map(|(_, line)| line).collect();
-            let code = lines.join("\n");
-            // A module of tests is at the end.
-            let end = code.find("#[cfg(test)]\nmod ").unwrap_or(code.len());
-            modules.code.insert(path, code[..end].to_owned());
+            modules.code.insert(path, without_tests(&lines.join("\n")).to_owned());
         }
         for (module, code) in &modules.code {
             for (path, _) in imports(code).into_iter().filter(|(_, is_export)| *is_export) {
@@ -468,4 +503,96 @@ fn word(text: &str) -> Option<&str> {
     let end = text.find(|c: char| !c.is_alphanumeric() && c != '_');
     let word = &text[..end.unwrap_or(text.len())];
     (!word.is_empty()).then_some(word)
+}
+
+/// Returns the sums of times, or with a constant duration, that an operator computes. It goes by the names that
+/// the files declare as such.
+fn sums_of_times(files: &[Source]) -> Vec<String> {
+    let counted = |file: &&Source| !file.path.contains("tests") && file.path != "calendar.rs";
+    let files: Vec<(&Source, &str)> =
+        files.iter().filter(counted).map(|file| (file, without_tests(&file.text))).collect();
+    let times = ["Timestamp", "&Timestamp", "&mut Timestamp", "Option<Timestamp>"];
+    let others = ["i32", "i64", "u32", "u64", "usize", "f64", "i128", "Instant", "SignedDuration"];
+    let all = |types: &[&str]| -> BTreeSet<String> {
+        let all = files.iter().flat_map(|(_, code)| declared(code, types));
+        all.map(str::to_owned).collect()
+    };
+    let (fields, other_fields) = (all(&times), all(&others));
+    let mut wrong = Vec::new();
+    for (file, code) in &files {
+        let durations = files.iter().filter(|(other, _)| other.module() == file.module());
+        let durations = durations.flat_map(|(_, code)| declared(code, &["SignedDuration"]));
+        let durations = durations.filter(|name| name.chars().all(|c| !c.is_lowercase()));
+        let durations: BTreeSet<&str> = durations.collect();
+        let (own, others) = (declared(code, &times), declared(code, &others));
+        let is_time = |(name, is_field): (&str, bool)| match is_field {
+            true => fields.contains(name) && !other_fields.contains(name),
+            false => own.contains(name) && !others.contains(name),
+        };
+        for operator in [" + ", " - ", " += ", " -= ", "\n+ ", "\n- "] {
+            for (at, _) in code.match_indices(operator) {
+                let line = code[..=at].lines().count();
+                let whole = code.lines().nth(line - 1).unwrap_or_default();
+                let before = last_name(&code[..at]);
+                let after = code[at + operator.len()..].trim_start_matches(['*', '&', '(']);
+                let end = after.find(|c: char| !(c.is_alphanumeric() || "_.:".contains(c)));
+                let after = after[..end.unwrap_or(after.len())].trim_end_matches('.');
+                let is_duration = after.starts_with("SignedDuration::")
+                    || [before.0, last_name(after).0].iter().any(|name| durations.contains(name));
+                let is_comment = whole.trim_start().starts_with("//");
+                if !is_comment && (is_duration || is_time(before) || is_time(last_name(after))) {
+                    wrong.push(format!("{}:{line}: {}", file.path, whole.trim()));
+                }
+            }
+        }
+    }
+    wrong
+}
+
+/// Returns the names of the fields, variables, constants and functions that a text declares to be of some types.
+fn declared<'c>(code: &'c str, types: &[&str]) -> BTreeSet<&'c str> {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let mut names = BTreeSet::new();
+    for type_ in types {
+        for mark in [": ", "-> "] {
+            for (at, found) in code.match_indices(&format!("{mark}{type_}")) {
+                if code[at + found.len()..].starts_with(is_word) {
+                    continue;
+                }
+                let before = &code[..at];
+                names.extend(match mark {
+                    ": " => before.rsplit(|c| !is_word(c)).next(),
+                    _ => before
+                        .rsplit_once("fn ")
+                        .and_then(|(_, it)| it.split(|c| !is_word(c)).next()),
+                });
+            }
+        }
+    }
+    names.remove("");
+    names
+}
+
+/// Returns the last name of an operand, and whether it is that of a field or method: `pass` of `known.pass(3)`.
+fn last_name(code: &str) -> (&str, bool) {
+    let mut code = code.trim_end();
+    while code.ends_with(')') {
+        let mut depth = 0;
+        let open = code.char_indices().rev().find(|(_, c)| {
+            depth += i32::from(*c == ')') - i32::from(*c == '(');
+            depth == 0
+        });
+        code = &code[..open.map_or(0, |(at, _)| at)];
+    }
+    let name = code.rsplit(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default();
+    let before = &code[..code.len() - name.len()];
+    match before.ends_with("::") && !before.ends_with("Timestamp::") {
+        true => ("", false),
+        false => (name, before.ends_with('.')),
+    }
+}
+
+/// Returns the code without a module of tests, which is at the end.
+fn without_tests(code: &str) -> &str {
+    &code[..code.find("#[cfg(test)]\nmod ").unwrap_or(code.len())]
 }

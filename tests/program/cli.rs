@@ -1293,6 +1293,13 @@ fn nothing_that_is_read_is_saved_over() {
         assert_eq!(fs::read_to_string(&state).expect("the file"), good(), "{args:?}");
     }
     assert!(!Path::new(&other).exists());
+    // Two files to write that are one.
+    let (save, junit) = (path("new.json"), format!("junit={}", path("../saved_over/new.json")));
+    let expect = ["--expect", "desired < 99", "--save", &save, "--report", &junit];
+    let args = [&["predict", "web", "-f", &state][..], &expect].concat();
+    let (error, _, code) = refusal(&run(&args, "", &[]));
+    assert!(error.contains(" is also written by --save"), "{error}");
+    assert!(code == Some(2) && !Path::new(&save).exists());
     // A file next to it is not read.
     answer(&["explain", "web", "-f", &state, "--save", &other], "", &[]);
     // Another name of the input file gets a file of its own.
@@ -1332,6 +1339,37 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     let output = child.wait_with_output().expect("the program ends");
     assert_eq!(text(&output.stderr), "");
     assert_eq!(output.status.code(), Some(0));
+}
+
+/// Of many HPAs, those whose lines no one reads are not explained, unless the exit code depends on them.
+#[test]
+fn a_list_from_files_ends_when_its_lines_are_no_longer_read() {
+    // Every second one is invalid, which is an error of its own.
+    let max = |n: usize| if n % 2 == 0 { "maxReplicas: 5" } else { "maxReplicas: 0" };
+    let hpa = |n| {
+        let named = HPA.replace("{name: web,", &format!("{{name: web-{n},"));
+        named.replace("maxReplicas: 5", max(n))
+    };
+    let input = (0..400).map(hpa).collect::<Vec<_>>().join("\n---\n");
+    let explained = |more: &[&str]| {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"))
+            .args(["explain", "-A", "-f", "-", "-o", "jsonl"])
+            .args(more)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program runs");
+        drop(child.stdout.take());
+        let mut stdin = child.stdin.take().expect("a pipe");
+        stdin.write_all(input.as_bytes()).expect("the input is read");
+        drop(stdin);
+        let output = child.wait_with_output().expect("the program ends");
+        text(&output.stderr).lines().filter(|line| line.starts_with("error: ")).count()
+    };
+    let some = explained(&[]);
+    assert!((1..200).contains(&some), "{some}");
+    assert_eq!(explained(&["--fail-on", "error"]), 200);
 }
 
 #[test]

@@ -12,6 +12,9 @@ use serde_json::Value;
 use crate::apimachinery::{json, yaml};
 use crate::secret::Secret;
 
+/// The setting of a login by OpenID Connect that names a file with certificates.
+const OIDC_AUTHORITY: &str = "idp-certificate-authority";
+
 /// One file, or several merged ones.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Kubeconfig {
@@ -105,6 +108,22 @@ pub(crate) struct Exec {
 pub(crate) struct Variable {
     pub(crate) name: String,
     pub(crate) value: Secret,
+}
+
+impl Kubeconfig {
+    /// Returns the files that its entries name: certificates, keys, tokens and programs.
+    pub(super) fn files(&self) -> impl Iterator<Item = &str> {
+        let of_clusters = self.clusters.values().map(|own| &*own.certificate_authority);
+        let of_users = self.users.values().flat_map(|own| {
+            let User { client_certificate, client_key, token_file, exec, auth_provider, .. } = own;
+            let program = exec.as_ref().map_or("", |exec| &*exec.command);
+            let program = if is_path(program) { program } else { "" };
+            let authority = auth_provider.as_ref().and_then(|it| it.config.get(OIDC_AUTHORITY));
+            let authority = authority.map_or("", Secret::expose);
+            [&**client_certificate, client_key, token_file, program, authority]
+        });
+        of_clusters.chain(of_users).filter(|file| !file.is_empty())
+    }
 }
 
 #[derive(Default, Deserialize)]
@@ -210,6 +229,11 @@ fn entries<T: DeserializeOwned + Default>(
     Ok(entries)
 }
 
+/// Whether a command is not looked for in `PATH`.
+fn is_path(command: &str) -> bool {
+    command.contains(std::path::MAIN_SEPARATOR)
+}
+
 /// Follows `clientcmd.ResolveLocalPaths`: resolves commands only if they are paths.
 fn resolve_paths(config: &mut Kubeconfig, directory: &Path) {
     let resolve = |path: &mut String| {
@@ -225,7 +249,7 @@ fn resolve_paths(config: &mut Kubeconfig, directory: &Path) {
         resolve(&mut user.client_key);
         resolve(&mut user.token_file);
         if let Some(exec) = &mut user.exec
-            && exec.command.contains(std::path::MAIN_SEPARATOR)
+            && is_path(&exec.command)
         {
             resolve(&mut exec.command);
         }

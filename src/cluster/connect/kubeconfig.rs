@@ -81,6 +81,13 @@ pub(super) fn standard_paths(env: &Environment) -> Vec<PathBuf> {
     paths
 }
 
+/// Returns the files that a kubeconfig names, whether its entries are used or not. One that cannot be read names
+/// none, and a pipe, which can be read only once, is left to whoever connects.
+pub(super) fn files_of(path: &Path) -> Vec<PathBuf> {
+    let config = if path.is_file() { read(path).ok().flatten() } else { None };
+    config.iter().flat_map(Kubeconfig::files).map(PathBuf::from).collect()
+}
+
 /// Reads a file; `None` if it does not exist.
 fn read(path: &Path) -> Result<Option<Kubeconfig>, Error> {
     let fail = |message: String| {

@@ -47,6 +47,9 @@ const OVERALL: Duration = Duration::from_secs(30);
 /// Shorter headers are not removed from what a server repeats.
 const SECRET: usize = 8;
 
+/// Shorter passwords are not either: they are parts of words.
+const PASSWORD: usize = 4;
+
 /// Time limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Timeouts {
@@ -138,13 +141,15 @@ pub(super) async fn prepare(flags: &ConnectionFlags, env: &Environment) -> Resul
     Ok(Prepared { plan, clients, notices, notes })
 }
 
-/// Returns the files of a connection that flags and variables name, whether they exist or not.
+/// Returns the files of a connection that flags, variables and kubeconfigs name, whether they exist or not.
 pub fn files(flags: &ConnectionFlags, env: &Environment) -> Vec<PathBuf> {
     let given = |flag: &Option<String>| flag.clone().filter(|path| !path.is_empty());
     let mut files = match given(&flags.kubeconfig) {
         Some(path) => vec![path.into()],
         None => kubeconfig::standard_paths(env),
     };
+    let of_entries = files.iter().flat_map(|path| kubeconfig::files_of(path));
+    files.extend(of_entries.collect::<Vec<_>>());
     let named = [&flags.certificate_authority, &flags.client_certificate, &flags.client_key];
     files.extend(named.into_iter().filter_map(given).map(PathBuf::from));
     files.extend(plugin_policy::path(env));
@@ -273,7 +278,7 @@ impl ClientConfig {
             sent.push(credential);
             // The server reads it from the credential.
             let password = &self.target.user.password;
-            if scheme == "Basic" && password.expose().len() >= SECRET {
+            if scheme == "Basic" && password.expose().len() >= PASSWORD {
                 sent.push(password.clone());
             }
         }

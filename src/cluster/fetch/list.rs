@@ -11,6 +11,7 @@ use futures_util::{FutureExt, StreamExt, stream};
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use tokio::sync::OnceCell;
 use tokio::task::yield_now;
 use tokio::time::timeout;
 use tokio::{join, pin};
@@ -22,7 +23,7 @@ use super::metrics::{Miss, custom_version};
 use super::optional::{ServerVersion, other, unserved, version_of};
 use super::right::denied;
 use super::scale::Found;
-use super::surroundings::{SurroundingAnswers, Wish, failing_apis, keep_names};
+use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish, failing_apis, keep_names};
 use super::{Fetch, GRACE, LONG, More, Needs, beside, clock, graceful, without_pods};
 use crate::apimachinery::selector::Selectors;
 use crate::apiserver::convert::HpaObject;
@@ -35,7 +36,7 @@ use crate::snapshot::evidence::{Event, Evidence};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::note::{Note, OtherHpaIgnored, Unlearnt};
 use crate::snapshot::pod::Meta;
-use crate::snapshot::right::MissingRight;
+use crate::snapshot::right::{Cause, MissingRight};
 use crate::snapshot::selection::Selection;
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::{Listed, OtherHpa, Scale};
@@ -140,6 +141,19 @@ impl AboutAll {
         let of = |all: &EventsByNamespace| all.get(namespace).cloned();
         let all = all.as_ref()?.as_ref();
         Some(all.map(|all| of(all).unwrap_or_default()).map_err(Failure::clone))
+    }
+
+    /// Returns notes about what has not arrived for a namespace, for which `answers` has its own.
+    fn unlearnt(&self, namespace: &str, answers: &SurroundingAnswers) -> Vec<Note> {
+        let mut notes = self.surroundings.unlearnt();
+        notes.extend(answers.unlearnt());
+        let vpas = Wish::vertical_pod_autoscalers(Some(namespace));
+        if self.refuses_vpas.get() && !answers.has_asked(&vpas) {
+            // Their refusal for all namespaces came too late.
+            let what = Unlearnt::VerticalPodAutoscalers;
+            notes.push(Note::NotKnown { what, why: Cause::Late });
+        }
+        notes
     }
 
     /// Waits for one of them, unless that was in vain.
@@ -351,15 +365,13 @@ impl Fetch<'_> {
         let scales: Vec<_> = stream::iter(scales).buffered(AT_ONCE).collect().await;
 
         let answers = SurroundingAnswers::default();
-        let events = RefCell::default();
-        // A list may have many pages, and is waited for as long as the list of pods is.
-        let each = async { fetch.list_replica_sets(scaled(&scales), &lists).await };
-        let each = each.boxed_local().shared();
+        let events = OnceCell::new();
         let about = whole.about;
         let more = async {
             let own = fetch.own_surroundings(&scales, common, &lists, &answers);
             let replica_sets = async {
-                if each.clone().await {
+                let list = fetch.list_replica_sets(scaled(&scales), &lists);
+                if answers.awaiting(OF_REPLICA_SETS, list).await {
                     let wishes = scaled(&scales).filter_map(|(hpa, scale)| {
                         Wish::replica_sets(hpa, scale.selector.as_str())
                     });
@@ -370,8 +382,7 @@ impl Fetch<'_> {
             join!(own, replica_sets, refused, about.wait(&whole.all[0]));
         };
         let more = more.boxed_local().shared();
-        let listed = async { join!(fetch.list_pods(scaled(&scales), &lists), each.clone()) };
-        beside(listed, &more).await;
+        beside(fetch.list_pods(scaled(&scales), &lists), &more).await;
         let neighbours = Neighbours::of(&scales);
         let wanted = scales.iter().filter(|(item, _)| item.wanted);
         let observed = (first..).zip(wanted).map(async |(place, (item, scale))| {
@@ -386,21 +397,25 @@ impl Fetch<'_> {
         pin!(observed);
         let mut known = None;
         while let Some((place, item, observed)) = beside(observed.next(), &more).await {
-            // The first waits for the optional answers, which are those of all.
+            // The first waits for the optional answers, which are those of all: longer while a list still grows.
             if known.is_none() {
-                let _ = timeout(GRACE, more.clone()).await;
+                let mut pages = lists.pages();
+                while timeout(GRACE, more.clone()).await.is_err() && lists.pages() > pages {
+                    pages = lists.pages();
+                }
                 about.waited.set(true);
+                // What was refused for all namespaces only now is asked for this one.
+                let own = fetch.refused_everywhere(whole, &answers, &events);
+                let _ = timeout(GRACE, own).await;
             }
             let (version, evidence, control_plane, notes) = known.get_or_insert_with(|| {
                 let mut notes = Vec::new();
                 let version = version_of(about.version.borrow().clone(), &mut notes);
                 let events = match about.refuses_events.get() {
-                    true => events.take(),
+                    true => events.get().cloned(),
                     false => about.events(namespace),
                 };
                 let events = come(events, Unlearnt::HpaEvents, &mut notes).unwrap_or_default();
-                notes.extend(about.surroundings.unlearnt());
-                notes.extend(answers.unlearnt());
                 let (lease, control_plane) = about.controller.come(self.session);
                 let evidence = Evidence { events, lease, ..Evidence::default() };
                 (version, evidence, control_plane, notes)
@@ -415,14 +430,15 @@ impl Fetch<'_> {
                     ..lists.around(hpa, scale, [&objects.0, &objects.1], apis)
                 };
                 keep_names(&mut surroundings, hpa, &observed.metrics, &objects.0);
-                let mut notes = notes.clone();
-                notes.splice(0..0, observed.notes);
+                let mut all = observed.notes;
+                all.extend(notes.iter().cloned());
+                all.extend(about.unlearnt(namespace, &answers));
                 Observed {
                     version: version.clone(),
                     evidence: evidence.of(&observed.hpa),
                     surroundings,
                     control_plane: control_plane.clone(),
-                    notes,
+                    notes: all,
                     ..observed
                 }
             });
@@ -494,7 +510,7 @@ impl Fetch<'_> {
         &self,
         whole: &Whole<'_>,
         answers: &SurroundingAnswers,
-        events: &RefCell<Option<Result<Vec<Event>, Failure>>>,
+        events: &OnceCell<Result<Vec<Event>, Failure>>,
     ) {
         let about = whole.about;
         let [_, all_vpas, all_events] = &whole.all;
@@ -508,8 +524,7 @@ impl Fetch<'_> {
         let own_events = async {
             about.wait(all_events).await;
             if about.refuses_events.get() {
-                let answer = self.events(Some(self.namespace), None).await;
-                *events.borrow_mut() = Some(answer);
+                events.get_or_init(|| self.events(Some(self.namespace), None)).await;
             }
         };
         join!(vpas, own_events);

@@ -8,6 +8,7 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use tokio::sync;
@@ -48,6 +49,8 @@ pub(super) struct Lists {
     pods: OnceCell<Result<BySelector<Shared<Pod>>, Failure>>,
     pod_metrics: OnceCell<Result<BySelector<Shared<PodMetrics>>, Failure>>,
     replica_sets: OnceCell<BySelector<Workload>>,
+    /// How many pages of targets and ReplicaSets were read.
+    pages: Arc<AtomicUsize>,
     /// The answers of the metrics APIs, by path.
     answers: RefCell<HashMap<String, Awaited>>,
     /// The rights that lists of targets lacked, by resource.
@@ -87,6 +90,11 @@ impl Lists {
     /// Returns the ReplicaSets that a selector matches, if they were listed.
     pub(super) fn replica_sets(&self, selector: &str) -> Option<&[Workload]> {
         self.replica_sets.get()?.get(selector).map(Vec::as_slice)
+    }
+
+    /// Returns how many pages of targets and ReplicaSets were read so far.
+    pub(super) fn pages(&self) -> usize {
+        self.pages.load(Ordering::Relaxed)
     }
 
     /// Returns the answer to a question that others may ask, too.
@@ -308,7 +316,9 @@ impl Fetch<'_> {
     ) -> Result<Option<Vec<Workload>>, Failure> {
         let path = resource.path(self.namespace, "");
         let path = path.trim_end_matches('/');
+        let pages = self.lists.map(|lists| Arc::clone(&lists.pages)).unwrap_or_default();
         let items: ReadItems<Workload> = Arc::new(move |page| {
+            pages.fetch_add(1, Ordering::Relaxed);
             let text = std::str::from_utf8(page).map_err(|e| e.to_string())?;
             let mut objects = Objects::default();
             file::read_answer(text, "the list", &mut objects).map_err(|e| e.message)?;

@@ -42,8 +42,8 @@ pub(super) type Wishes = UnboundedSender<Wish>;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Wish {
     path: String,
-    /// The findings that need it.
-    adds: &'static str,
+    /// What is not known without it.
+    adds: Unlearnt,
 }
 
 impl Wish {
@@ -51,14 +51,14 @@ impl Wish {
     pub(super) fn target(hpa: &Hpa) -> Option<Self> {
         let target = &hpa.spec.scale_target_ref;
         let path = resource(target)?.path(&hpa.namespace, &target.name);
-        Some(Self { path, adds: "other-writer, old-revision-pods and others" })
+        Some(Self { path, adds: Unlearnt::Findings("other-writer, old-revision-pods and others") })
     }
 
     /// The other objects of the kind of a target that does not exist.
     pub(super) fn in_place_of_target(hpa: &Hpa) -> Option<Self> {
         let path = resource(&hpa.spec.scale_target_ref)?.path(&hpa.namespace, "");
         let path = format!("{}?limit={MANY}", path.trim_end_matches('/'));
-        Some(Self { path, adds: "target-not-found" })
+        Some(Self { path, adds: Unlearnt::Findings("target-not-found") })
     }
 
     /// The ReplicaSets behind the pods of a selector.
@@ -98,9 +98,12 @@ impl Wish {
     ) -> impl Iterator<Item = Self> {
         let services = failing_apis(hpa, discovery, custom).map(|name| {
             let path = format!("/apis/apiregistration.k8s.io/v1/apiservices/{}", segment(&name));
-            Self { path, adds: "metrics-api-unavailable" }
+            Self { path, adds: Unlearnt::Findings("metrics-api-unavailable") }
         });
-        let names = || Self { path: EXTERNAL_NAMES.to_owned(), adds: "metric-not-found" };
+        let names = || Self {
+            path: EXTERNAL_NAMES.to_owned(),
+            adds: Unlearnt::Findings("metric-not-found"),
+        };
         services.chain(asks_for_names(hpa).then(names))
     }
 
@@ -116,7 +119,7 @@ impl Wish {
         let namespace =
             namespace.map_or_else(String::new, |name| format!("/namespaces/{}", segment(name)));
         let path = format!("/apis/autoscaling.k8s.io/v1{namespace}/verticalpodautoscalers");
-        Self { path, adds: "requests-differ-from-template" }
+        Self { path, adds: Unlearnt::VerticalPodAutoscalers }
     }
 
     /// The ScaledObjects of a namespace, one of which may have removed its HPA.
@@ -177,9 +180,10 @@ pub(super) fn keep_names(
 }
 
 /// The findings that need the ReplicaSets of pods.
-pub(super) const OF_REPLICA_SETS: &str = "foreign-pods and old-revision-pods";
+pub(super) const OF_REPLICA_SETS: Unlearnt =
+    Unlearnt::Findings("foreign-pods and old-revision-pods");
 const OF_PODS: Wish = Wish { path: String::new(), adds: OF_REPLICA_SETS };
-const OF_KEDA: Wish = Wish { path: String::new(), adds: "paused-by-keda" };
+const OF_KEDA: Wish = Wish { path: String::new(), adds: Unlearnt::Findings("paused-by-keda") };
 
 /// Returns the resource of a target, if its kind is supported.
 pub(super) fn resource(target: &CrossVersionObjectReference) -> Option<Resource> {
@@ -209,8 +213,8 @@ fn scaled_objects(namespace: &str) -> String {
 /// What has arrived so far.
 #[derive(Default)]
 pub(super) struct SurroundingAnswers {
-    /// The paths, with the findings that are left out and why, unless they are not.
-    asked: RefCell<BTreeMap<String, Option<(&'static str, Cause)>>>,
+    /// The paths, or lists of several, with the findings that are left out and why, unless they are not.
+    asked: RefCell<BTreeMap<String, Option<(Unlearnt, Cause)>>>,
     objects: RefCell<Objects>,
 }
 
@@ -220,16 +224,30 @@ impl SurroundingAnswers {
         surroundings(&self.objects.borrow(), namespace, namespace)
     }
 
+    /// Waits for a list that findings need; they are left out while it is on its way.
+    pub(super) async fn awaiting<T>(&self, adds: Unlearnt, list: impl Future<Output = T>) -> T {
+        let left_out = |why| _ = self.asked.borrow_mut().insert(String::new(), why);
+        left_out(Some((adds, Cause::Late)));
+        let listed = list.await;
+        left_out(None);
+        listed
+    }
+
     /// Returns notes about what has not arrived, except for rights that are missing.
     pub(super) fn unlearnt(&self) -> Vec<Note> {
         let mut notes = Vec::new();
         for (adds, why) in self.asked.borrow().values().flatten() {
-            let note = Note::NotKnown { what: Unlearnt::Findings(adds), why: why.clone() };
+            let note = Note::NotKnown { what: *adds, why: why.clone() };
             if !notes.contains(&note) {
                 notes.push(note);
             }
         }
         notes
+    }
+
+    /// Whether a wish was sent.
+    pub(super) fn has_asked(&self, wish: &Wish) -> bool {
+        self.asked.borrow().contains_key(&wish.path)
     }
 
     /// Returns the objects.
@@ -280,11 +298,14 @@ impl Fetch<'_> {
     }
 
     /// Notes which findings are left out, if a right is missing; whether it is.
-    pub(super) fn measure_new(&self, adds: &str, failure: &Failure) -> bool {
+    pub(super) fn measure_new(&self, adds: Unlearnt, failure: &Failure) -> bool {
         let right = missing(failure);
         if let Some(right) = &right {
             let advice = right.advice();
-            self.session.note(format!("left out findings such as {adds}: {advice}"));
+            self.session.note(match adds {
+                Unlearnt::Findings(codes) => format!("left out findings such as {codes}: {advice}"),
+                _ => format!("unknown whether a VerticalPodAutoscaler sets requests: {advice}"),
+            });
         }
         right.is_some()
     }

@@ -117,7 +117,7 @@ fn a_target_that_is_not_there() {
         (
             to(json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout"})),
             vec![rollout, deployment("web")],
-            Some((Missing::ScaleOfObject, None)),
+            None,
         ),
     ] {
         let items: Vec<Value> = [state(), hpa.clone()].into_iter().chain(objects).collect();

@@ -7,6 +7,7 @@ use super::Compared;
 use crate::apimachinery::json::SecondsTime;
 use crate::backtest::{Backtest, Check, Run};
 use crate::report::Certainty;
+use crate::report::findings::FindingView;
 use crate::report::timeline::{ChangeView, PassesView, Played};
 use crate::report::totals::{ReplicasView, StretchView, TotalsView};
 use crate::whatif::overrides::{Override, Reported};
@@ -15,11 +16,12 @@ use crate::whatif::timeline::{Change, LoadFacts, Mark, Tolerated};
 impl Serialize for Compared<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Backtest { load, replay, check, ready_after, .. } = self.backtest;
-        let candidates = self.backtest.candidates.iter().zip(&self.candidates);
+        let candidates = self.backtest.candidates.iter().zip(&self.candidates).zip(&self.findings);
         let candidates: Vec<CandidateView<'_>> = candidates
-            .map(|(candidate, played)| CandidateView {
+            .map(|((candidate, played), findings)| CandidateView {
                 run: RunView::new(&candidate.run, played, self.has_passes),
                 manifest: candidate.manifest.as_ref().map(|it| &*it.file),
+                findings,
                 first_parted: candidate.parted.as_ref().map(|parting| PartingView {
                     time: SecondsTime(parting.time).to_string(),
                     replay: PartingPassView::of(&self.replay, &parting.replay),
@@ -144,6 +146,7 @@ struct CandidateView<'a> {
     #[serde(flatten)]
     run: RunView<'a>,
     manifest: Option<&'a str>,
+    findings: &'a [FindingView],
     first_parted: Option<PartingView<'a>>,
     differs: DiffersView,
 }

@@ -5,7 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Code, Item, Measured, Moment, Reason, Row, condition, list_of};
-use crate::engine::arith::add;
+use crate::calendar::Calendar;
 use crate::engine::decision::{Decision, MetricStep, Step};
 use crate::findings::last_pass::LastPass;
 use crate::memory::Remembered;
@@ -287,7 +287,7 @@ impl<'a> ReasonFinder<'a> {
             let prompt = matches!(metrics.get(index), Some(MetricAnswer::PodMetrics));
             match self.since(time) {
                 Since::Old
-                    if prompt && self.input.is_several_passes_ago(add(time, PUBLISHED_WITHIN)) =>
+                    if prompt && self.input.is_several_passes_ago(time.plus(PUBLISHED_WITHIN)) =>
                 {
                     old.push((format!("{name} was measured"), time));
                     continue;

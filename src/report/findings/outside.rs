@@ -32,9 +32,6 @@ impl Words for TargetNotFound {
             Missing::Object => {
                 format!("the target {target} does not exist, so nothing can be computed")
             }
-            Missing::ScaleOfObject => {
-                format!("the scale of {target} is not in the input, so nothing can be computed")
-            }
             Missing::Scale => {
                 format!("the target {target} has no scale, so nothing can be computed")
             }
@@ -47,11 +44,6 @@ impl Words for TargetNotFound {
         let mut commands = vec![match self.missing {
             Missing::Kind | Missing::Scale => "kubectl api-resources --namespaced".to_owned(),
             Missing::Object => format!("kubectl get {resource} {}", about.namespace()),
-            Missing::ScaleOfObject => format!(
-                "kubectl get {} {} --subresource=scale -o yaml",
-                about.target(),
-                about.namespace()
-            ),
         }];
         let mut objects = about.own();
         let reference = about.field("scaleTargetRef");
@@ -68,9 +60,6 @@ impl Words for TargetNotFound {
             }
             None if self.missing == Missing::Scale => {
                 format!("Point {reference} at an object that has the subresource scale.")
-            }
-            None if self.missing == Missing::ScaleOfObject => {
-                "Add the scale of the target to the input.".to_owned()
             }
             None if self.missing == Missing::Object && self.is_assumed => {
                 format!("Add the target to the input, or correct {reference}.")

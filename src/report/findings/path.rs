@@ -3,7 +3,7 @@
 use serde_json::{Map, json};
 
 use super::{About, Advice, Text, Words, follow};
-use crate::engine::arith::add;
+use crate::calendar::Calendar;
 use crate::engine::decision::{Direction, RateLimit};
 use crate::findings::Code;
 use crate::findings::path::{
@@ -191,7 +191,7 @@ impl Words for HeldByWindow {
             ));
         }
         if self.origin == Origin::Known {
-            let until = add(past.time, self.window);
+            let until = past.time.plus(self.window);
             evidence.push(format!("It holds until {}.", future(now, until)));
         }
         evidence.extend(self.next.map(|next| sentence(&format!("{}.", about.next(next)))));

@@ -2,6 +2,7 @@
 
 use super::Words;
 use crate::findings::{Code, Severity};
+use crate::report::backtest::Compared;
 use crate::report::findings::FindingView;
 use crate::report::section::{Detail, Part, Remark, Section};
 
@@ -56,19 +57,18 @@ impl Words<'_> {
     /// all of its findings; and those of other runs. What is not true of all runs has the name of its own.
     pub(in crate::report) fn lasting_findings(
         &self,
-        first: &str,
-        others: &[(String, Vec<FindingView>)],
+        runs: &Compared<'_>,
         is_full: bool,
     ) -> Option<Section> {
-        let others = others.iter().map(|(name, findings)| (&**name, findings));
-        let runs = std::iter::once((first, &self.explanation.findings)).chain(others);
+        let first = std::iter::once((runs.first(), &self.explanation.findings[..]));
+        let runs: Vec<_> = first.chain(runs.findings().skip(1)).collect();
         let is_of_all = |one: &FindingView| {
             let is_same =
                 |it: &FindingView| it.code == one.code && it.text().summary == one.text().summary;
-            runs.clone().all(|(_, findings)| findings.iter().any(is_same))
+            runs.iter().all(|(_, findings)| findings.iter().any(is_same))
         };
         let mut remarks = Vec::new();
-        for (place, (name, findings)) in runs.clone().enumerate() {
+        for (place, (name, findings)) in runs.iter().enumerate() {
             for finding in findings.iter().filter(|it| it.code.lasts()) {
                 let is_told = place == 0 && is_full;
                 match is_of_all(finding) {

@@ -2,6 +2,7 @@
 //! one does not affect the others.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::ControlFlow;
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -21,8 +22,8 @@ use crate::snapshot::selection::Selection;
 use crate::snapshot::shared::Shared;
 
 /// Passes everything for the passes of the selected HPAs of one or all namespaces to `take`, ordered by
-/// namespace and name, followed by an error for each name that matches none of them. `clock` is as for
-/// [`super::assemble`].
+/// namespace and name, followed by an error for each name that matches none of them, until it wants no more.
+/// `clock` is as for [`super::assemble`].
 ///
 /// # Errors
 ///
@@ -33,7 +34,7 @@ pub fn assemble_all(
     namespace: Option<&str>,
     selection: &Selection,
     clock: Timestamp,
-    mut take: impl FnMut(Listed<Input>) -> Result<(), Error>,
+    mut take: impl FnMut(Listed<Input>) -> Result<ControlFlow<()>, Error>,
 ) -> Result<(), Error> {
     if objects.hpas.is_empty() {
         return Err(empty(objects));
@@ -76,12 +77,15 @@ pub fn assemble_all(
             let own = places[&std::ptr::from_ref(*object)];
             let result = input(objects, &place, own, &selected, options, clock);
             let snapshot = result.as_ref().ok().map(|input| &input.snapshot);
-            take(Listed {
+            let taken = take(Listed {
                 namespace: namespace.to_owned(),
                 name: object.name.clone(),
                 reference: snapshot.map_or_else(String::new, |it| it.hpa.reference()),
                 result,
             })?;
+            if taken.is_break() {
+                return Ok(());
+            }
         }
     }
     let missing = selection.missing(|named| found.iter().any(|(_, object)| object.is(named)));
@@ -94,7 +98,9 @@ pub fn assemble_all(
             Named::Target(_) => "no HorizontalPodAutoscaler in the input has this target",
         };
         let namespace = namespace.unwrap_or_default().to_owned();
-        take(Listed::missing(namespace, named, Error::usage(message)))?;
+        if take(Listed::missing(namespace, named, Error::usage(message)))?.is_break() {
+            return Ok(());
+        }
     }
     Ok(())
 }

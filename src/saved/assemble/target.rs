@@ -109,6 +109,10 @@ impl ScaleLookup<'_> {
             let text = format!("{resource} {:?} not found", target.name);
             return Ok(Err(ScaleError::Get(text)));
         };
+        if let (true, Some(status)) = (workload.is_rollout(), &workload.status) {
+            let selector = status.selector.clone().unwrap_or_default();
+            return Ok(Ok(workload_scale(workload, selector)));
+        }
         let selector = match &workload.selector {
             Some(selector) => selector.to_selector().map_err(|e| {
                 let name = &workload.metadata.name;
@@ -137,7 +141,7 @@ impl ScaleLookup<'_> {
         let scales = self.scales(hpa);
         let scales = scales.map(|scale| (&scale.metadata, Some(scale.status.replicas)));
         let workload = self.workload(hpa).ok()?.into_iter();
-        let workload = workload.map(|workload| (&workload.metadata, workload.status_replicas()));
+        let workload = workload.map(|workload| (&workload.metadata, workload.scale_replicas()));
         // If the two differ, one of them was read before a change.
         let mut same = scales.chain(workload).filter(|it| it.1 == Some(scale.status_replicas));
         same.find_map(|(meta, _)| Counted::new(scale.status_replicas, &meta.managed_fields, now))
@@ -155,7 +159,7 @@ impl ScaleLookup<'_> {
         let mut workloads = named.filter(|workload| {
             // Discovery also knows a kind by its lower-case form.
             self.is_target(&workload.metadata, hpa)
-                && is_built_in(&workload.group, &workload.kind)
+                && has_own_scale(&workload.group, &workload.kind)
                 && workload.group == target.group()
                 && (workload.kind == kind || workload.kind.to_lowercase() == kind)
         });
@@ -177,7 +181,13 @@ impl ScaleLookup<'_> {
     }
 }
 
-/// Whether a scale can be derived from a kind.
+/// Whether a scale can be derived from an object of a kind: a built-in one, or a Rollout of Argo Rollouts, whose
+/// CustomResourceDefinition names `.spec.replicas`, `.status.HPAReplicas` and `.status.selector`.
+pub(crate) fn has_own_scale(group: &str, kind: &str) -> bool {
+    is_built_in(group, kind) || (group, &*kind.to_lowercase()) == ("argoproj.io", "rollout")
+}
+
+/// Whether a kind is built in and has a scale.
 pub(crate) fn is_built_in(group: &str, kind: &str) -> bool {
     match kind.to_lowercase().as_str() {
         "deployment" | "statefulset" | "replicaset" => group == "apps",
@@ -198,7 +208,7 @@ pub(crate) fn save_command(hpa: &Hpa) -> String {
 fn workload_scale(workload: &Workload, selector: String) -> Scale {
     Scale {
         spec_replicas: workload.wanted(),
-        status_replicas: workload.status_replicas().unwrap_or_else(|| workload.wanted()),
+        status_replicas: workload.scale_replicas().unwrap_or_else(|| workload.wanted()),
         selector: selector.into(),
     }
 }

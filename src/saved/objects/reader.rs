@@ -21,6 +21,7 @@ use crate::saved::wire::{EventObject, LeaseObject, ScaleObject};
 use crate::secret::Secret;
 use crate::snapshot::Documents;
 use crate::snapshot::control_plane::ManagerPod;
+use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::load::Load;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Meta, Pod};
@@ -423,6 +424,9 @@ fn workload<E: Error>(
         update_revision: String,
         #[serde(rename = "currentPodHash", deserialize_with = "null_as_default")]
         current_pod_hash: String,
+        #[serde(rename = "HPAReplicas")]
+        hpa_replicas: Option<i32>,
+        selector: Option<String>,
         #[serde(deserialize_with = "json::list")]
         conditions: Vec<Condition>,
     }
@@ -436,6 +440,7 @@ fn workload<E: Error>(
         update_strategy: Option<UpdateStrategy>,
         paused: Option<bool>,
         template: Option<Pod>,
+        workload_ref: Option<Box<CrossVersionObjectReference>>,
     }
     #[derive(Default, Deserialize)]
     #[serde(transparent)]
@@ -455,7 +460,7 @@ fn workload<E: Error>(
     let status: Status = part(fields, "status", source)?;
     let Status { updated_replicas, update_revision, current_pod_hash, conditions, .. } = status;
     let omitted = status.observed_generation.map(|_| 0);
-    let counted = status.replicas.or(omitted);
+    let counted = status.replicas.or(omitted).or(status.hpa_replicas);
     let has_updated = matches!(kind, "Deployment" | "StatefulSet" | "Rollout");
     let updated_replicas = updated_replicas.or(omitted.filter(|_| has_updated));
     Ok(Workload {
@@ -466,12 +471,15 @@ fn workload<E: Error>(
         selector: selector.transpose()?,
         strategy,
         paused,
+        template_of: spec.workload_ref.filter(|_| kind == "Rollout" && template.is_none()),
         template: template.map(Box::new),
         status: counted.map(|replicas| WorkloadStatus {
             replicas,
             updated_replicas,
             update_revision,
             current_pod_hash,
+            hpa_replicas: status.hpa_replicas.filter(|_| kind == "Rollout"),
+            selector: status.selector.filter(|_| kind == "Rollout"),
             conditions,
         }),
     })

@@ -274,7 +274,31 @@ fn placed(reference: String, namespace: &Option<String>) -> String {
 impl WorkloadManifest {
     fn all(objects: &Objects, validate: Validate) -> Vec<Self> {
         let all = objects.workloads.iter().zip(&objects.undecoded_workloads);
-        all.map(|(object, whole)| Self::read(object.clone(), whole, validate)).collect()
+        let read = |(object, whole): (&Workload, _)| Self::read(object.clone(), whole, validate);
+        let mut all: Vec<Self> = all.map(read).collect();
+        for place in 0..all.len() {
+            let rollout = &all[place].object;
+            let Some(reference) = &rollout.template_of else { continue };
+            let elsewhere = Note::TemplateElsewhere {
+                workload: rollout.reference(),
+                of: reference.to_string(),
+            };
+            let of = all.iter().find(|it| it.object.is_template_of(rollout)).cloned();
+            let own = &mut all[place];
+            let Some(of) = of.filter(|it| it.object.template.is_some()) else {
+                if let Ok(notes) = &mut own.notes {
+                    notes.push(elsewhere);
+                }
+                continue;
+            };
+            own.object.resolve(&of.object);
+            own.bare_cores = of.bare_cores;
+            own.notes = own.notes.clone().and_then(|mut notes| {
+                notes.extend(of.notes?);
+                Ok(notes)
+            });
+        }
+        all
     }
 
     fn read(object: Workload, whole: &Undecoded, validate: Validate) -> Self {
@@ -285,13 +309,8 @@ impl WorkloadManifest {
             let whole: Json = serde_json::from_str(json.expose())
                 .map_err(|e| Error::usage(format!("{place}: {e}")))?;
             let unknown = unknown_in_workload(&whole, &object.group, &object.kind);
-            let mut notes = ignored(&unknown, &place, validate)?;
+            let notes = ignored(&unknown, &place, validate)?;
             bare_cores = states_bare_cores(&whole["spec"]["template"]["spec"]);
-            if let Some(own) = whole["spec"]["workloadRef"]["name"].as_str() {
-                let kind = whole["spec"]["workloadRef"]["kind"].as_str().unwrap_or_default();
-                let (workload, of) = (object.reference(), format!("{kind}/{own}"));
-                notes.push(Note::TemplateElsewhere { workload, of });
-            }
             let causes = validate::workload(&object, &whole);
             let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
             match causes.is_empty() {

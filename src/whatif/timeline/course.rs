@@ -5,7 +5,8 @@ use jiff::SignedDuration;
 
 use super::player::Player;
 use super::world::World;
-use super::{Change, MAX_PASSES, Point, Rolled, Stays, Timeline, after, swing};
+use super::{Change, MAX_PASSES, Point, Rolled, Stays, Timeline, swing};
+use crate::calendar::Calendar;
 use crate::engine;
 use crate::engine::decision::{Block, Decision};
 use crate::error::Error;
@@ -177,7 +178,7 @@ impl<'p> Course<'p> {
         }
         self.world.scale_to(replicas)?;
         let now = self.world.snapshot.now;
-        let since = |own: SignedDuration| after(now, own.saturating_sub(self.after_first));
+        let since = |own: SignedDuration| now.plus(own.saturating_sub(self.after_first));
         while let Some((at, count)) = sleeps.get(self.next_sleep).filter(|own| own.0 <= next) {
             self.next_sleep += 1;
             if (replicas == 0) != (*count == 0) {

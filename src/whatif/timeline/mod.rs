@@ -319,8 +319,3 @@ fn swing(changes: &[(i32, i32)]) -> Option<(i32, i32)> {
     let counts = || round.iter().flat_map(|(from, to)| [*from, *to]);
     Some((counts().min()?, counts().max()?))
 }
-
-fn after(time: Timestamp, duration: SignedDuration) -> Timestamp {
-    let end = if duration.is_negative() { Timestamp::MIN } else { Timestamp::MAX };
-    time.checked_add(duration).unwrap_or(end)
-}

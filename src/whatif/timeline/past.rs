@@ -4,7 +4,8 @@
 use jiff::Timestamp;
 
 use super::player::wait;
-use super::{JoinTimes, Trace, after};
+use super::{JoinTimes, Trace};
+use crate::calendar::Calendar;
 use crate::memory::Memory;
 use crate::snapshot::evidence::Evidence;
 use crate::snapshot::input::Input;
@@ -29,7 +30,7 @@ pub fn begin_with_load(input: &mut Input, trace: &Trace, times: JoinTimes) -> bo
 /// Moves everything in a snapshot to another time, so that it is as long ago as before.
 fn move_to(snapshot: &mut Snapshot, time: Timestamp) {
     let by = time.duration_since(snapshot.now);
-    let shift = |time: &mut Timestamp| *time = after(*time, by);
+    let shift = |time: &mut Timestamp| *time = time.plus(by);
     let shift_some = |time: &mut Option<Timestamp>| time.iter_mut().for_each(shift);
     shift(&mut snapshot.now);
     for pod in &mut snapshot.pods {

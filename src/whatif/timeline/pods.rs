@@ -9,8 +9,9 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{JoinTimes, Lack, Stays, after};
+use super::{JoinTimes, Lack, Stays};
 use crate::apimachinery::selector::Selector;
+use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::order;
 use crate::snapshot::metric::PodMetrics;
@@ -352,11 +353,11 @@ impl Workload {
 impl Joining {
     /// When a pod gets further that is created at a time.
     fn created(at: Timestamp, times: JoinTimes) -> Self {
-        let ready = after(at, times.ready);
+        let ready = at.plus(times.ready);
         Self {
-            runs: after(at, PENDING).min(ready),
+            runs: at.plus(PENDING).min(ready),
             ready: Some(ready),
-            measured: Some(after(at, times.measured)),
+            measured: Some(at.plus(times.measured)),
         }
     }
 
@@ -374,7 +375,7 @@ impl Joining {
             return (None, None);
         }
         let period = snapshot.controller.cpu_initialization_period;
-        let is_starting = pod.start_time.is_some_and(|start| after(start, period) > now);
+        let is_starting = pod.start_time.is_some_and(|start| start.plus(period) > now);
         match pod.phase {
             Phase::Failed => return (None, Some(Lack::Failed)),
             Phase::Pending if pod.unschedulable.is_some() => {
@@ -390,9 +391,9 @@ impl Joining {
         let Some(start) = start else {
             return (None, Some(Lack::Readiness));
         };
-        let own = Self::created(after(start, -PENDING), times);
+        let own = Self::created(start.minus(PENDING), times);
         let due = |at: Option<Timestamp>| at.filter(|at| *at > now);
-        let again = |wait| is_starting.then(|| after(now, wait));
+        let again = |wait| is_starting.then(|| now.plus(wait));
         let lacks_ready = !is_ready(pod);
         let ready = due(own.ready).or(again(times.ready)).filter(|_| lacks_ready);
         let measured = due(own.measured).or(again(times.measured).filter(|_| !is_seen));
@@ -410,7 +411,7 @@ impl Measured {
     /// Has those of some pods measured that are not yet.
     fn add_all(&self, pods: &[Box<str>], snapshot: &mut Snapshot) {
         let Snapshot { now, pod_metrics, metrics, .. } = snapshot;
-        let aged = |timestamp| after(*now, -self.at.duration_since(timestamp));
+        let aged = |timestamp| now.minus(self.at.duration_since(timestamp));
         if let Some(model) = &self.usage {
             let there: HashSet<Box<str>> = pod_metrics.iter().map(|own| own.name.clone()).collect();
             for pod in pods.iter().filter(|pod| !there.contains(*pod)) {

@@ -3,7 +3,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Course, Point, after};
+use super::{Course, Point};
+use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::HpaSpec;
@@ -242,7 +243,7 @@ impl Totals {
     }
 
     fn time(&self, place: usize) -> Timestamp {
-        after(self.start, self.length(place))
+        self.start.plus(self.length(place))
     }
 
     fn length(&self, passes: usize) -> SignedDuration {

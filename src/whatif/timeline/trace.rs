@@ -8,6 +8,7 @@ use super::record::{Mark, Record};
 use super::samples::{Gaps, Sample, regular};
 use super::{LastValue, OtherRun, TraceEnd};
 use crate::apimachinery::json::SecondsTime;
+use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::numbers::{NoDuration, parse_duration};
 use crate::order;
@@ -272,7 +273,7 @@ impl Trace {
     }
 
     fn moment(&self, time: SignedDuration, start: Timestamp) -> Timestamp {
-        super::after(start, self.after(time, start))
+        start.plus(self.after(time, start))
     }
 
     /// Where it ends, for a first pass at `now`.

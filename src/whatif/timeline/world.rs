@@ -8,7 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use super::load::{Load, together};
 use super::pods::Workload;
 use super::trace::{Stated, Trace};
-use super::{JoinTimes, Rolled, Rollout, Stays, after};
+use super::{JoinTimes, Rolled, Rollout, Stays};
+use crate::calendar::Calendar;
 use crate::engine::decision::{Clause, Decision, Step};
 use crate::error::Error;
 use crate::snapshot::metric::PodMetrics;
@@ -268,11 +269,11 @@ impl World {
         let passed = now.duration_since(self.snapshot.now);
         self.snapshot.now = now;
         for item in &mut self.snapshot.pod_metrics {
-            item.timestamp = after(item.timestamp, passed);
+            item.timestamp = item.timestamp.plus(passed);
         }
         for answer in &mut self.snapshot.metrics {
             if let MetricAnswer::Pods(values) = answer {
-                values.iter_mut().for_each(|own| own.timestamp = after(own.timestamp, passed));
+                values.iter_mut().for_each(|own| own.timestamp = own.timestamp.plus(passed));
             }
         }
         self.is_stale |= self.workload.advance(&mut self.snapshot);

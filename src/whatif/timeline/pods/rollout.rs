@@ -6,8 +6,9 @@ use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::super::{Rolled, after};
+use super::super::Rolled;
 use super::{Workload, active, is_active, newest, ordinal};
+use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::numbers;
 use crate::order;
@@ -192,6 +193,14 @@ impl Strategy {
         }))
     }
 
+    /// Returns how many pods a StatefulSet with up to this many may replace at once, as it is written, if that is
+    /// more than one (`getStatefulSetMaxUnavailable`). It is not played, and only some versions' controllers do it.
+    pub fn at_once(self, stated: Option<&UpdateStrategy>, replicas: i32) -> Option<String> {
+        let limit = stated?.rolling_update.as_ref()?.max_unavailable.as_ref()?;
+        let limit = Limit::read(limit).filter(|_| matches!(self, Self::Ordinals { .. }))?;
+        (limit.of(usize::try_from(replicas).ok()?, false) > 1).then(|| limit.words())
+    }
+
     fn words(self) -> String {
         match self {
             Self::RollingUpdate { max_surge, max_unavailable } => format!(
@@ -301,7 +310,7 @@ impl Workload {
         let Rolling { rollout, start, pods, .. } =
             self.rolling.as_ref().filter(|own| own.done.is_none())?;
         let step = match pods {
-            None => Some(after(*start, rollout.after)),
+            None => Some(start.plus(rollout.after)),
             Some(_) => self.lives.iter().filter_map(|life| life.joining?.ready).min(),
         };
         step.map(|step| step.max(now)).filter(|step| *step <= until)
@@ -345,7 +354,7 @@ impl Workload {
     fn begin(&mut self, snapshot: &Snapshot) {
         let Some(rolling) = &mut self.rolling else { return };
         let Rolling { rollout, start, pods, old, .. } = rolling;
-        if pods.is_some() || after(*start, rollout.after) > snapshot.now {
+        if pods.is_some() || start.plus(rollout.after) > snapshot.now {
             return;
         }
         let running = self.model.replace(rollout.model.clone());

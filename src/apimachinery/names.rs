@@ -252,6 +252,25 @@ pub(crate) fn same_but_typed<'k>(
     within(name, others, 1 + usize::from(name.len() >= 8))
 }
 
+/// Returns the known name that was probably meant by the name of a metric: one that is typed alike, or the same
+/// with or without a suffix that says what of it is measured, which exporters add and adapters change.
+pub(crate) fn same_metric<'k>(name: &str, known: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    const MEASURED: [&str; 7] = ["", "_sum", "_count", "_avg", "_average", "_seconds", "_bytes"];
+    let adds = |long: &str, short: &str| {
+        let rest = uncounted(long).strip_prefix(uncounted(short));
+        rest.is_some_and(|rest| MEASURED.contains(&rest))
+    };
+    let known: Vec<&str> = known.filter(|it| *it != name).collect();
+    let same = known.iter().copied().filter(|it| adds(it, name) || adds(name, it));
+    same_but_typed(name, known.iter().copied()).or_else(|| within(name, same, usize::MAX))
+}
+
+/// Returns the name of a counter without the suffix that prometheus-adapter takes off or adds.
+fn uncounted(name: &str) -> &str {
+    let bare = ["_total", "_per_second"].iter().find_map(|suffix| name.strip_suffix(suffix));
+    bare.unwrap_or(name)
+}
+
 /// Returns the known name most similar to a name, if at most that number of letters differ.
 fn within<'k>(
     name: &str,
@@ -296,6 +315,24 @@ mod tests {
         ] {
             assert_eq!(same_but_typed(name, [known]).is_some(), want, "{name} {known}");
         }
+    }
+
+    #[test]
+    fn names_of_a_metric() {
+        for (name, known, want) in [
+            ("requests_seconds_count_sum", "requests_seconds_count", true),
+            ("requests", "requests_count", true),
+            ("http_requests_total", "http_requests_per_second", true),
+            ("http_requests_per_second", "http_requests", true),
+            // Another thing of the same requests.
+            ("requests_seconds_count", "requests_seconds_sum", false),
+            ("http_requests", "http_requests_failed", false),
+            ("http_requests", "http_requests", false),
+        ] {
+            assert_eq!(same_metric(name, [known].into_iter()).is_some(), want, "{name} {known}");
+        }
+        let known = ["requests_seconds_sum", "requests_seconds"];
+        assert_eq!(same_metric("requests_seconds_total", known.into_iter()), Some(known[1]));
     }
 
     #[test]

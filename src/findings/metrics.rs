@@ -1,14 +1,18 @@
 //! Findings about metrics that fail: a metrics API that does not answer, does not know a metric or has no
 //! value for it, and containers without metrics.
 
+use std::collections::BTreeSet;
+
+use jiff::SignedDuration;
+
 use super::{Case, Finding, Severity};
 use crate::apimachinery::metadata::Condition;
-use crate::apimachinery::names::{nearest, same_but_typed};
+use crate::apimachinery::names::{nearest, same_metric};
 use crate::engine::decision::{Block, Group, MetricResult, MetricStep, Step};
 use crate::snapshot::MetricAnswer;
-use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::pod::Pod;
-use crate::snapshot::surroundings::{ApiService, served_for};
+use crate::snapshot::surroundings::{ApiService, served_elsewhere, served_for};
 
 /// A metrics API does not answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,6 +61,19 @@ pub struct MetricNotFound {
     pub message: String,
     /// A similar name that the same API serves for the same kind of object.
     pub near: Option<String>,
+    /// The other kinds of objects for which the same API serves the name, as resources.
+    pub elsewhere: Vec<String>,
+    /// What serves the API, if KEDA should and something else does.
+    pub served_by: Option<ServedBy>,
+}
+
+/// What serves an API.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedBy {
+    /// The name of the APIService.
+    pub api: String,
+    /// The Service, with its namespace.
+    pub service: String,
 }
 
 /// A metrics API knows a metric but reports an error.
@@ -68,7 +85,48 @@ pub struct MetricFailing {
     pub message: String,
     /// The right that the controller lacks, if that is the error.
     pub refused: Option<Refused>,
+    /// The kind of the described object, if that is the error.
+    pub unmapped: Option<Unmapped>,
 }
+
+/// A kind that no API has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmapped {
+    /// The object of that kind.
+    pub object: CrossVersionObjectReference,
+    /// The object that was probably meant.
+    pub meant: Option<CrossVersionObjectReference>,
+}
+
+impl Unmapped {
+    /// Recognizes the error of the controller's mapper about the object that a metric describes.
+    fn read(text: &str, spec: &MetricSpec, target: &CrossVersionObjectReference) -> Option<Self> {
+        let object = spec.described_object()?;
+        let error = format!("no matches for kind {:?} in ", object.kind);
+        text.contains(&error).then(|| {
+            let same = |kind: &str| kind.eq_ignore_ascii_case(&object.kind);
+            let known = KINDS.iter().find_map(|(version, kinds)| {
+                Some((*version, *kinds.iter().find(|kind| same(kind))?))
+            });
+            let own = same(&target.kind).then(|| (&*target.api_version, &*target.kind));
+            let meant = known.or(own).map(|(version, kind)| CrossVersionObjectReference {
+                api_version: version.to_owned(),
+                kind: kind.to_owned(),
+                name: object.name.clone(),
+            });
+            let meant = meant.filter(|it| it.group() != object.group() || it.kind != object.kind);
+            Self { object: object.clone(), meant }
+        })
+    }
+}
+
+/// Kinds that every cluster has, by version: objects that metrics are about.
+const KINDS: [(&str, &[&str]); 4] = [
+    ("apps/v1", &["Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"]),
+    ("networking.k8s.io/v1", &["Ingress"]),
+    ("batch/v1", &["Job", "CronJob"]),
+    ("v1", &["Service", "Pod", "Namespace", "Node", "ReplicationController"]),
+];
 
 /// A right that the API server says a user lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,6 +159,8 @@ pub struct MetricEmpty {
     pub selector: String,
     /// The selector of the pods, if the metric is per pod.
     pub pods: Option<String>,
+    /// The age of the oldest pod, if none can be expected to have been measured yet.
+    pub age: Option<SignedDuration>,
 }
 
 /// A metric fails, and the others propose fewer replicas, which the controller does not accept.
@@ -311,6 +371,27 @@ fn answered<'p>(case: &Case<'p>, group: &'p str) -> impl Iterator<Item = &'p Met
         .map(|(spec, _)| spec)
 }
 
+/// Returns what serves the API of a group, if the HPA is KEDA's and that is not.
+fn not_of_keda(case: &Case<'_>, group: &str) -> Option<ServedBy> {
+    case.snapshot().hpa.scaled_object()?;
+    let api = service(case, group)?;
+    let own = api.spec.service.as_ref()?;
+    // KEDA's own has this name wherever it is installed.
+    let is_keda = [&own.namespace, &own.name].iter().any(|it| it.contains("keda"));
+    (!is_keda).then(|| ServedBy {
+        api: api.metadata.name.clone(),
+        service: format!("{}/{}", own.namespace, own.name),
+    })
+}
+
+/// Returns the age of the oldest pod, if all pods have started so lately that metrics-server may not have two
+/// samples of any.
+fn unmeasured_age(case: &Case<'_>) -> Option<SignedDuration> {
+    const MEASURED: SignedDuration = SignedDuration::from_mins(1);
+    let ages: Option<Vec<SignedDuration>> = case.pods().map(|pod| case.age(pod)).collect();
+    ages?.into_iter().max().filter(|age| *age < MEASURED)
+}
+
 /// Returns a finding about a failing metric: it explains the pass if that ends for lack of metrics.
 fn failed(case: &Case<'_>, facts: impl Into<super::Facts>) -> Finding {
     match case.decision().block() {
@@ -340,24 +421,36 @@ pub(super) fn without_value(case: &Case<'_>) -> Vec<Finding> {
                 apis.push(MetricsApiUnavailable { group, metrics, why, message, service });
             }
             Some(Miss::Unknown(text)) => {
-                let served = case.surroundings().served_metrics.get(group).into_iter().flatten();
-                let served = served.filter_map(|name| served_for(spec, name));
+                let listed = || case.surroundings().served_metrics.get(group).into_iter().flatten();
+                let served = listed().filter_map(|name| served_for(spec, name));
                 let alike = answered(case, group).filter(|it| it.described() == spec.described());
                 let known = alike.map(MetricSpec::name).chain(served);
-                let near = same_but_typed(spec.name(), known);
-                let near = near.map(str::to_owned);
-                found.push(failed(case, MetricNotFound { metric, message: text.to_owned(), near }));
+                let near = same_metric(spec.name(), known).map(str::to_owned);
+                let elsewhere = listed().filter_map(|name| served_elsewhere(spec, name));
+                let elsewhere: BTreeSet<String> = elsewhere.map(str::to_owned).collect();
+                let facts = MetricNotFound {
+                    metric,
+                    message: text.to_owned(),
+                    near,
+                    elsewhere: elsewhere.into_iter().collect(),
+                    served_by: not_of_keda(case, group),
+                };
+                found.push(failed(case, facts));
             }
             Some(Miss::Failing(text)) => {
                 let (message, refused) = (text.to_owned(), Refused::read(text));
-                found.push(failed(case, MetricFailing { metric, message, refused }));
+                let unmapped = Unmapped::read(text, spec, case.target());
+                found.push(failed(case, MetricFailing { metric, message, refused, unmapped }));
             }
             Some(Miss::Empty) => {
                 let of_pods = !spec.is_total();
                 let pods = case.scale().filter(|_| of_pods);
                 let pods = pods.map(|scale| scale.selector.as_str().to_owned());
                 let selector = spec.selector();
-                found.push(failed(case, MetricEmpty { metric, selector, pods }));
+                let age = spec.is_resource().then(|| unmeasured_age(case)).flatten();
+                let finding = failed(case, MetricEmpty { metric, selector, pods, age });
+                let severity = if age.is_some() { Severity::Info } else { finding.severity };
+                found.push(Finding { severity, ..finding });
             }
             None => {}
         }

@@ -456,12 +456,12 @@ fn find_in(case: &Case<'_>, ignored: &[Code]) -> Vec<Finding> {
     found.extend(switched_off);
     let corrected = path::corrected(case, &found);
     found.extend(corrected);
+    let disabled = path::direction_disabled(case, &found).filter(is_shown);
+    found.extend(disabled);
     let bounds = [path::at_max(case, &found), path::at_min(case, &found)];
     found.extend(bounds.into_iter().flatten());
     let limited = path::rate_limited(case, &found);
     found.extend(limited);
-    let disabled = path::direction_disabled(case, &found);
-    found.extend(disabled);
     let held = path::held_by_window(case, &found);
     found.extend(held);
     if !is_unreachable {

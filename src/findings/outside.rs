@@ -10,6 +10,7 @@ use crate::apimachinery::annotations::{
     KEDA_PAUSED, KEDA_PAUSED_REPLICAS, KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT,
 };
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
+use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names::nearest;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine;
@@ -54,6 +55,8 @@ pub struct PausedByKeda {
     pub annotations: Vec<&'static str>,
     /// The directions that are disabled in the HPA.
     pub disabled: Vec<Direction>,
+    /// The replicas to which KEDA pauses the target with the bounds of the HPA, as old versions do.
+    pub fixed: Option<i32>,
 }
 
 impl PausedByKeda {
@@ -98,6 +101,8 @@ pub struct OtherWriter {
     pub left: Option<i32>,
     /// Who last set them, if the target says so.
     pub writer: Option<Writer>,
+    /// The owner of the target, if its controller sets them.
+    pub owner: Option<CrossVersionObjectReference>,
     /// The count that the controller has repeatedly restored.
     pub again: Option<Again>,
     /// The replicas after this pass.
@@ -117,6 +122,8 @@ pub struct Writer {
     pub time: Option<Timestamp>,
     /// How they were set.
     pub by: By,
+    /// Whether a manifest that the API server applies states them.
+    pub is_applied: bool,
 }
 
 impl By {
@@ -129,8 +136,10 @@ impl By {
 /// The ways in which replicas are set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
-    /// The scale subresource, as `kubectl scale` and other autoscalers do.
+    /// The scale subresource, by a person, as with `kubectl scale`.
     Scale,
+    /// The scale subresource, by another autoscaler.
+    Autoscaler,
     /// The object itself, with `kubectl edit` or the like.
     Hand,
     /// A manifest applied by Argo CD.
@@ -301,7 +310,10 @@ pub(super) fn paused_by_keda(case: &Case<'_>) -> Option<Finding> {
             rules.select_policy = rules.select_policy.take().filter(|policy| policy != DISABLED);
         }
     });
-    let facts = PausedByKeda { object: owner.name.clone(), annotations, disabled };
+    let is_fixed =
+        whole == Some(KEDA_PAUSED_REPLICAS) && hpa.spec.min_replicas == Some(hpa.spec.max_replicas);
+    let fixed = is_fixed.then_some(hpa.spec.max_replicas);
+    let facts = PausedByKeda { object: owner.name.clone(), annotations, disabled, fixed };
     Some(match without == case.answer() {
         // The target stays as KEDA left it, until KEDA has taken the HPA away.
         true if facts.is_whole() => Finding::explaining(Severity::Warning, facts),
@@ -439,6 +451,10 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     }
     let managed = case.workload().map_or(&[][..], |target| &target.metadata.managed_fields);
     let writer = managed.iter().filter(|it| it.owns_replicas).max_by_key(|it| it.time);
+    let owner = replicas_owner(case);
+    let is_of_controller = |entry: &ManagedFieldsEntry| {
+        entry.manager == CONTROLLER_MANAGER && (entry.is_of_scale() || owner.is_none())
+    };
     let by_controller = writer.is_some_and(is_of_controller)
         || case.pass.input.scaled_to(now).any(|time| hpa.written.status.is_none_or(|it| time > it));
     // If the target was not read, the controller may have scaled it since its status was read.
@@ -454,13 +470,26 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
     };
     let writer = writer.filter(|it| !is_of_controller(it)).filter(is_later);
     let after = case.decision().replicas_after().filter(|_| !is_assumed);
-    let writer = writer.map(|it| Writer { manager: it.manager.clone(), time: it.time, by: by(it) });
+    let writer = writer.map(|it| Writer {
+        manager: it.manager.clone(),
+        time: it.time,
+        by: by(it),
+        is_applied: it.is_applied(),
+    });
+    let by_owner = writer.as_ref().is_none_or(|it| it.manager == CONTROLLER_MANAGER);
+    let owner = owner.filter(|_| by_owner).map(|it| CrossVersionObjectReference {
+        api_version: it.api_version.clone(),
+        kind: it.kind.clone(),
+        name: it.name.clone(),
+    });
     let corrects = matches!(case.decision().path(), Some(Path::AboveMax | Path::BelowMin));
-    let repeats = again.is_some() || writer.as_ref().is_some_and(|it| it.by.repeats());
+    let repeats =
+        again.is_some() || owner.is_some() || writer.as_ref().is_some_and(|it| it.by.repeats());
     let facts = OtherWriter {
         now,
         left: differs.then(|| last.left()),
         writer,
+        owner,
         again,
         after,
         held_until: (after == Some(now) && now > last.left()).then(|| held_until(case)).flatten(),
@@ -479,13 +508,25 @@ fn held_until(case: &Case<'_>) -> Option<Timestamp> {
     case.snapshot().now.checked_add(window).ok()
 }
 
-fn is_of_controller(entry: &ManagedFieldsEntry) -> bool {
-    entry.is_of_scale() && entry.manager == "kube-controller-manager"
+/// The field manager of the built-in controllers.
+const CONTROLLER_MANAGER: &str = "kube-controller-manager";
+
+/// Returns the owner of the target whose controller sets the target's replicas, as that of a Deployment sets
+/// those of its ReplicaSets.
+fn replicas_owner<'p>(case: &Case<'p>) -> Option<&'p OwnerReference> {
+    let workload = case.workload().filter(|_| case.target().has_no_rollouts())?;
+    workload.metadata.controller()
 }
+
+/// Managers of the scale subresource behind which there is a person: kubectl, and what shows a cluster.
+const BY_HAND: [&str; 6] = ["kubectl", "k9s", "node-fetch", "dashboard", "Mozilla", "headlamp"];
 
 fn by(entry: &ManagedFieldsEntry) -> By {
     match &*entry.manager {
-        _ if entry.is_of_scale() => By::Scale,
+        name if entry.is_of_scale() => match BY_HAND.iter().any(|own| name.starts_with(own)) {
+            true => By::Scale,
+            false => By::Autoscaler,
+        },
         name if name.starts_with("argocd") => By::ArgoCd,
         name if name.to_lowercase().starts_with("helm") => By::Helm,
         name if name.starts_with("flux") || name == "kustomize-controller" => By::Flux,

@@ -147,8 +147,11 @@ pub struct Bound {
     pub asked: i32,
     /// Since when the status has said the same.
     pub since: Option<Timestamp>,
-    /// What to deal with first, if `maxReplicas` or `minReplicas` decides only because of it.
+    /// What to deal with first, if `maxReplicas` or `minReplicas` decides only because of it, or if another bound
+    /// alone changes nothing.
     pub prior: Option<Code>,
+    /// Whether scaling in that direction is disabled as well.
+    pub is_disabled: bool,
     /// The metric with the highest proposal, by index in the spec.
     pub metric: Option<usize>,
     /// Current over target of that metric.
@@ -602,14 +605,12 @@ pub(super) fn direction_disabled(case: &Case<'_>, found: &[Finding]) -> Option<F
     Some(Finding::explaining(Severity::Info, facts).without(without))
 }
 
-/// Returns a bound that decides, for the controller's reason. Where scaling in that direction is disabled, it
-/// would change nothing.
+/// Returns a bound that decides, for the controller's reason.
 fn bound(case: &Case<'_>, is: &str, found: &[Finding]) -> Option<Bound> {
-    let Limited { desired: asked, result, reason, .. } =
-        limit(case).filter(|it| !it.is_only_disabled(case))?;
-    if reason != is {
-        return None;
-    }
+    let limited = limit(case).filter(|it| it.reason == is)?;
+    let is_disabled = limited.is_only_disabled(case);
+    let Limited { desired: asked, result, .. } = limited;
+    let is_direction = |it: &Finding| it.code() == Code::DirectionDisabled;
     let status = &case.snapshot().hpa.status.conditions;
     let since = status.iter().find(|it| it.type_ == "ScalingLimited" && it.reason == is);
     let winner = winner(case);
@@ -618,7 +619,13 @@ fn bound(case: &Case<'_>, is: &str, found: &[Finding]) -> Option<Bound> {
     Some(Bound {
         bound: result,
         asked,
-        prior: prior(found, is_beyond).or_else(|| prior_to_more(found).filter(|_| asked > result)),
+        prior: match is_disabled {
+            true => found.iter().any(is_direction).then_some(Code::DirectionDisabled),
+            false => {
+                prior(found, is_beyond).or_else(|| prior_to_more(found).filter(|_| asked > result))
+            }
+        },
+        is_disabled,
         since: since.and_then(|condition| condition.last_transition_time),
         metric: winner.map(|(metric, _)| metric.index),
         ratio: winner.map(|(_, proposal)| proposal.ratio),
@@ -629,7 +636,8 @@ fn bound(case: &Case<'_>, is: &str, found: &[Finding]) -> Option<Bound> {
 pub(super) fn at_max(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     let bound = bound(case, "TooManyReplicas", found)?;
     let without = case.without(|snapshot| snapshot.hpa.spec.max_replicas = i32::MAX);
-    let severity = if bound.prior.is_some() { Severity::Info } else { Severity::Warning };
+    let is_second = bound.prior.is_some() || bound.is_disabled;
+    let severity = if is_second { Severity::Info } else { Severity::Warning };
     Some(Finding::explaining(severity, AtMax(bound)).without(without))
 }
 
@@ -699,14 +707,15 @@ fn cause(case: &Case<'_>, found: &[Finding], current: i32, beyond: Direction) ->
     if let Some(own) = case.pass.input.observed_replicas {
         return Cause::AssumedReplicas(own);
     }
-    let writer = found.iter().find_map(|it| match &it.facts {
-        Facts::OtherWriter(facts) => facts.writer.as_ref().filter(|_| facts.left.is_some()),
+    let other = found.iter().find_map(|it| match &it.facts {
+        Facts::OtherWriter(facts) => Some(facts).filter(|_| facts.left.is_some()),
         _ => None,
     });
-    match writer {
-        Some(writer) if writer.by.repeats() => return Cause::Program,
-        Some(_) => return Cause::Person,
-        None => {}
+    match other.map(|it| (&it.owner, &it.writer)) {
+        Some((Some(_), _)) => return Cause::Program,
+        Some((None, Some(writer))) if writer.by.repeats() => return Cause::Program,
+        Some((None, Some(_))) => return Cause::Person,
+        Some((None, None)) | None => {}
     }
     // A pass sets what is beyond a bound to the bound, if it can.
     let mut conditions = status.conditions.iter();

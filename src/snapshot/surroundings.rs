@@ -28,7 +28,7 @@ pub struct Surroundings {
     /// The APIServices of metrics APIs that failed.
     pub api_services: Shared<Vec<ApiService>>,
     /// The metrics APIs that failed for a metric although their groups are served, with the metrics of similar
-    /// names that they serve.
+    /// names that they serve, and those of the same name for other kinds of objects.
     pub served_metrics: BTreeMap<String, Vec<String>>,
     /// The target has no scale only because the input lacks it; the API server has not said so.
     pub lacks_scale: bool,
@@ -49,6 +49,13 @@ pub(crate) fn served_for<'n>(spec: &MetricSpec, listed: &'n str) -> Option<&'n s
         }
         _ => None,
     }
+}
+
+/// Returns the kind of object, as a resource, for which the list of a metrics API has a metric that a spec
+/// wants of another kind.
+pub(crate) fn served_elsewhere<'n>(spec: &MetricSpec, listed: &'n str) -> Option<&'n str> {
+    let (resource, name) = listed.rsplit_once('/').filter(|_| spec.described().is_some())?;
+    (name == spec.name() && served_for(spec, listed).is_none()).then_some(resource)
 }
 
 /// The metrics that a metrics API serves (`APIResourceList`).
@@ -103,7 +110,7 @@ impl Surroundings {
         self.served_metrics.contains_key(group)
     }
 
-    /// Keeps of the metrics that an API serves, if it is served, those whose names are near to one that failed.
+    /// Keeps of the metrics that an API serves, if it is served, those that may be meant by one that failed.
     pub(crate) fn keep_served(
         &mut self,
         metrics: &[MetricSpec],
@@ -117,10 +124,16 @@ impl Surroundings {
             let group = spec.api_group();
             let Some(all) = served(group) else { continue };
             let kept = self.served_metrics.entry(group.to_owned()).or_default();
-            let own = all.iter().filter_map(|listed| served_for(spec, listed));
-            let Some(near) = names::same_but_typed(spec.name(), own) else { continue };
-            let listed = all.iter().find(|listed| served_for(spec, listed) == Some(near));
-            kept.extend(listed.filter(|own| !kept.contains(own)).cloned());
+            let own = || all.iter().filter_map(|listed| served_for(spec, listed));
+            let near = names::same_metric(spec.name(), own());
+            let is_listed = own().any(|own| own == spec.name());
+            for listed in &all {
+                let is_near = near.is_some() && served_for(spec, listed) == near;
+                let is_elsewhere = !is_listed && served_elsewhere(spec, listed).is_some();
+                if (is_near || is_elsewhere) && !kept.contains(listed) {
+                    kept.push(listed.clone());
+                }
+            }
         }
     }
 
@@ -247,7 +260,7 @@ impl Replacement {
 
 impl CrossVersionObjectReference {
     /// Whether it is to an object that never replaces its pods.
-    fn has_no_rollouts(&self) -> bool {
+    pub(crate) fn has_no_rollouts(&self) -> bool {
         let kind = &*self.kind.to_lowercase();
         matches!(
             (self.group(), kind),
@@ -613,9 +626,33 @@ pub struct ApiService {
     /// Its name, such as `v1beta1.metrics.k8s.io`.
     #[serde(deserialize_with = "null_as_default")]
     pub metadata: Metadata,
+    /// What serves it.
+    #[serde(deserialize_with = "null_as_default")]
+    pub spec: ApiServiceSpec,
     /// Its conditions, of which `Available` matters.
     #[serde(deserialize_with = "null_as_default")]
     pub status: ApiServiceStatus,
+}
+
+/// The spec of an [`ApiService`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ApiServiceSpec {
+    /// The Service that serves it, if not the API server itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<ServiceReference>,
+}
+
+/// A Service that serves an API.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServiceReference {
+    /// Its namespace.
+    #[serde(deserialize_with = "null_as_default")]
+    pub namespace: String,
+    /// Its name.
+    #[serde(deserialize_with = "null_as_default")]
+    pub name: String,
 }
 
 /// The status of an [`ApiService`].

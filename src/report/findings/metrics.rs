@@ -1,16 +1,17 @@
 //! Words findings about metrics that fail.
 
 use super::owners::APART;
-use super::{About, Text, Words, names};
-use crate::apimachinery::names::shell_word;
+use super::{About, Advice, Text, Words, names, told};
+use crate::apimachinery::names::{plural, shell_word};
 use crate::cluster::fetch::discovery::segment;
 use crate::findings::metrics::{
     BlockedByFailedMetric, ContainerMetricsMissing, MetricEmpty, MetricFailing, MetricNotFound,
-    MetricsApiUnavailable, Refused, Unavailable, UnavailableService, UnknownContainer, Unmeasured,
+    MetricsApiUnavailable, Refused, ServedBy, Unavailable, UnavailableService, UnknownContainer,
+    Unmapped, Unmeasured,
 };
 use crate::keda;
-use crate::report::words::{count, list, sentence, time};
-use crate::snapshot::hpa::MetricSource;
+use crate::report::words::{count, duration, list, sentence, time};
+use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSource};
 
 /// `the external metrics API`
 fn api(group: &str) -> String {
@@ -31,15 +32,23 @@ fn short(text: &str) -> String {
     if letters.len() <= START + END {
         return line.to_owned();
     }
+    if let (cause, Some(_)) = cause(line) {
+        return format!("{}, query: …", short(cause));
+    }
     let start: String = letters[..START].iter().collect();
     let end: String = letters[letters.len() - END..].iter().collect();
     format!("{start} … {end}")
 }
 
+/// Returns an error without the query that Datadog quotes after it, and that query.
+fn cause(line: &str) -> (&str, Option<&str>) {
+    line.split_once(", query: ").map_or((line, None), |(cause, query)| (cause, Some(query)))
+}
+
 /// Returns the cause of a backend's error, which is its end, as far as a summary has room for it.
 fn end(text: &str) -> String {
     const END: usize = 70;
-    let line = text.lines().next().unwrap_or_default();
+    let (line, _) = cause(text.lines().next().unwrap_or_default());
     let words = line.match_indices(' ').map(|(at, _)| &line[at + 1..]);
     match words.into_iter().find(|rest| rest.chars().count() <= END) {
         Some(rest) if line.chars().count() > END => format!("… {rest}"),
@@ -75,9 +84,10 @@ impl About<'_> {
         }
     }
 
-    /// Returns a command that replaces a text in a metric.
-    fn replace(&self, path: &str, text: &str) -> Option<String> {
-        self.patch_metrics(&serde_json::json!([{"op": "replace", "path": path, "value": text}]))
+    /// Returns a command that replaces a part of a metric.
+    fn replace(&self, path: &str, value: impl Into<serde_json::Value>) -> Option<String> {
+        let value: serde_json::Value = value.into();
+        self.patch_metrics(&serde_json::json!([{"op": "replace", "path": path, "value": value}]))
     }
 
     /// Returns a command that asks a metrics API for what the controller asks it.
@@ -137,12 +147,11 @@ impl Words for MetricsApiUnavailable {
             .into_iter()
             .collect();
         evidence.extend(service.as_ref().map(|UnavailableService { name, available }| {
-            let reason = &available.reason;
             let since = available
                 .last_transition_time
                 .map_or_else(String::new, |since| format!(" since {}", time(about.now(), since)));
-            let message = short(&available.message);
-            format!("The APIService {name} is not available{since}: {reason}: {message}.")
+            let said = told([&available.reason, &short(&available.message)]);
+            format!("The APIService {name} is not available{since}{said}.")
         }));
         let known = service.as_ref().map(|service| service.name.clone());
         let name = known
@@ -180,29 +189,61 @@ impl Words for MetricsApiUnavailable {
 
 impl Words for MetricNotFound {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, message, near } = self;
-        let (label, group) = (about.label(*metric), about.spec(*metric).api_group());
+        let Self { metric, message, near, elsewhere, served_by } = self;
+        let spec = about.spec(*metric);
+        let (label, group) = (about.label(*metric), spec.api_group());
         let list = format!("kubectl get --raw /apis/{group}/v1beta1");
-        let source = about.spec(*metric).type_.to_lowercase();
-        let path = format!("/spec/metrics/{metric}/{source}/metric/name");
+        let path = format!("/spec/metrics/{metric}/{}/metric/name", spec.type_.to_lowercase());
         let mut evidence = vec![format!("The API says: {}.", short(message))];
         evidence.extend(near.as_ref().map(|near| format!("It serves {near}.")));
+        evidence.extend(served_by.as_ref().map(|ServedBy { api, service }| {
+            format!("The APIService {api} points at the Service {service}.")
+        }));
+        let kind = plural(spec.described().unwrap_or_default());
         // KEDA names the metrics that it serves itself.
-        let (advice, command) = match (about.hpa().scaled_object(), near) {
-            (Some(owner), _) => (
+        let (advice, command) = match (served_by, about.hpa().scaled_object(), near) {
+            (Some(ServedBy { api, .. }), ..) => (
+                format!(
+                    "Point the APIService {api} at KEDA's metrics server: only one server can serve \
+                     external metrics."
+                ),
+                Some(format!("kubectl get apiservice {} -o yaml", shell_word(api))),
+            ),
+            (None, None, _) if elsewhere.iter().any(|it| it == "pods") => (
+                format!("Use a metric of type Pods, or add a rule for {kind} to the adapter."),
+                None,
+            ),
+            (None, None, _) if !elsewhere.is_empty() => (
+                format!(
+                    "Describe one of the {} with a metric of type Object, or add a rule for {kind} to the \
+                     adapter.",
+                    names(elsewhere)
+                ),
+                None,
+            ),
+            (None, Some(owner), _) => (
                 format!("Find out why KEDA does not serve it for ScaledObject/{}.", owner.name),
                 Some(about.kubectl_for(&owner.name, "describe scaledobject", "")),
             ),
-            (None, Some(near)) => (
+            (None, None, Some(near)) => (
                 format!("Use the name {near} if that is meant, or add a rule to the adapter."),
-                about.replace(&path, near),
+                about.replace(&path, &**near),
             ),
-            (None, None) => {
+            (None, None, None) => {
                 ("Correct the name, or add a rule for it to the adapter.".to_owned(), None)
             }
         };
         Text {
-            summary: format!("{} does not know {label}, {}", api(group), about.effect("it")),
+            summary: match &elsewhere[..] {
+                [] => format!("{} does not know {label}, {}", api(group), about.effect("it")),
+                _ => format!(
+                    "{} serves {} for {}, not for {kind}, {}",
+                    api(group),
+                    spec.name(),
+                    names(elsewhere),
+                    about.effect("it")
+                ),
+            },
             evidence,
             advice: advice.into(),
             commands: command.into_iter().chain([list]).collect(),
@@ -213,11 +254,37 @@ impl Words for MetricNotFound {
 
 impl Words for MetricFailing {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, message, refused } = self;
+        let Self { metric, message, refused, unmapped } = self;
         let group = about.spec(*metric).api_group();
         let (label, api) = (about.label(*metric), api(group));
-        let (summary, advice, command) = match refused {
-            Some(Refused { user, verb, resource }) => (
+        let (summary, advice, command) = match (refused, unmapped) {
+            (None, Some(Unmapped { object, meant })) => (
+                format!(
+                    "the API server has no kind {} in the group {:?}, {}",
+                    object.kind,
+                    object.group(),
+                    about.effect(&label)
+                ),
+                match meant {
+                    Some(CrossVersionObjectReference { api_version, kind, .. }) => {
+                        format!(
+                            "State apiVersion: {api_version} and kind: {kind} in describedObject."
+                        )
+                    }
+                    None => "Correct describedObject of the metric.".to_owned(),
+                },
+                meant
+                    .as_ref()
+                    .and_then(|meant| {
+                        let path = format!("/spec/metrics/{metric}/object/describedObject");
+                        let value = serde_json::json!({
+                            "apiVersion": meant.api_version, "kind": meant.kind, "name": meant.name,
+                        });
+                        about.replace(&path, value)
+                    })
+                    .unwrap_or_else(|| "kubectl api-resources".to_owned()),
+            ),
+            (Some(Refused { user, verb, resource }), _) => (
                 format!("{user} may not {verb} {resource}.{group}, {}", about.effect(&label)),
                 "Grant it the right with a Role or ClusterRole.".to_owned(),
                 format!(
@@ -227,7 +294,7 @@ impl Words for MetricFailing {
                     shell_word(user)
                 ),
             ),
-            None => (
+            (None, None) => (
                 format!("{label} fails, {}: {}", about.effect("it"), end(message)),
                 format!("Look at the backend of {api}."),
                 about.ask(*metric),
@@ -245,7 +312,7 @@ impl Words for MetricFailing {
 
 impl Words for MetricEmpty {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, selector, pods } = self;
+        let Self { metric, selector, pods, age } = self;
         let spec = about.spec(*metric);
         let (label, api) = (about.label(*metric), api(spec.api_group()));
         let mut evidence = Vec::new();
@@ -264,17 +331,26 @@ impl Words for MetricEmpty {
             );
         }
         let assumed = about.of_candidate(*metric);
-        let advice = match assumed {
-            Some(state) => format!("{}.", sentence(&state)),
+        evidence.extend(
+            age.filter(|_| assumed.is_none())
+                .map(|age| format!("The oldest of the pods started {} ago.", duration(age))),
+        );
+        let advice: Advice = match assumed {
+            Some(state) => format!("{}.", sentence(&state)).into(),
+            None if spec.is_resource() && !["cpu", "memory"].contains(&spec.name()) => {
+                "Use a metric of type Pods or External: metrics-server serves only cpu and memory."
+                    .into()
+            }
+            None if age.is_some() => {
+                Advice::wait("for the first sample of a pod, which takes up to a minute")
+            }
             None if spec.is_resource() => {
-                "Make sure that metrics-server scrapes the nodes of these pods.".to_owned()
+                "Make sure that metrics-server scrapes the nodes of these pods.".into()
             }
             None if selector.is_empty() || about.hpa().scaled_object().is_some() => {
-                "Let the source report 0 instead of nothing.".to_owned()
+                "Let the source report 0 instead of nothing.".into()
             }
-            None => {
-                "Correct the selector, or let the source report 0 instead of nothing.".to_owned()
-            }
+            None => "Correct the selector, or let the source report 0 instead of nothing.".into(),
         };
         // KEDA has yet to serve what its ScaledObject is to ask for, and no API knows a new container.
         let is_served = !selector.contains(keda::OWNER) && !spec.is_resource();
@@ -285,7 +361,7 @@ impl Words for MetricEmpty {
         Text {
             summary: format!("there is no value for {label} from {api}, {}", about.effect("it")),
             evidence,
-            advice: advice.into(),
+            advice,
             commands,
             objects: about.own(),
         }
@@ -357,7 +433,7 @@ impl Words for UnknownContainer {
         let Self { metric, container, known, near } = self;
         let path = format!("/spec/metrics/{metric}/containerResource/container");
         let command = match near {
-            Some(near) => about.replace(&path, near),
+            Some(near) => about.replace(&path, &**near),
             None => about.list_pods("-o jsonpath='{.items[*].spec.containers[*].name}'"),
         };
         Text {
@@ -420,6 +496,7 @@ impl Words for ContainerMetricsMissing {
             format!("kubectl logs {pod} -c {container} {namespace}{previous}")
         };
         let mut lacking = pods.iter().filter(|it| !it.has_container).peekable();
+        let without: Vec<&str> = lacking.clone().map(|it| &*it.pod).collect();
         let (advice, command) = match template.as_deref() {
             _ if lacking.peek().is_none() => (
                 format!("Find out why {container} does not run in {}.", names(&names_of)).into(),
@@ -434,8 +511,12 @@ impl Words for ContainerMetricsMissing {
                 about.resume(),
             ),
             Some(own) if own.iter().any(|it| **it == *container) => (
-                about.after_rollout(&format!(": the template has the container {container}"), ""),
-                about.rollout_status(),
+                about.after_rollout(
+                    &without,
+                    &format!(": the template has the container {container}"),
+                    "",
+                ),
+                about.rollout_status(&without),
             ),
             Some(own) => {
                 let path = format!("/spec/metrics/{metric}/containerResource/container");
@@ -444,7 +525,7 @@ impl Words for ContainerMetricsMissing {
                     [only] => format!("Use {}.", about.container_metric(*metric, only)),
                     _ => format!("Use a container of the template: {}.", names(&own)),
                 };
-                let replace = |only: &&str| about.replace(&path, only);
+                let replace = |only: &&str| about.replace(&path, *only);
                 (used.into(), own.first().filter(|_| own.len() == 1).and_then(replace))
             }
             None => ("Use a container that all pods have.".into(), about.list_pods("")),

@@ -272,35 +272,53 @@ impl<'a> About<'a> {
         self.kubectl("hpa predict", flags)
     }
 
-    /// Returns a command that changes fields of the spec. KEDA reverts changes to its HPAs, so for those the
-    /// command changes the ScaledObject.
-    fn patch_spec(&self, spec: &Value) -> String {
+    /// Returns a command that changes fields of the spec; `None` if the running HPA has others there, which the
+    /// command would be wrong for. KEDA reverts changes to its HPAs, so for those the command changes the
+    /// ScaledObject.
+    fn patch_spec(&self, spec: &Value) -> Option<String> {
+        let fields = || spec.as_object().into_iter().flatten();
+        if fields().any(|(field, _)| self.assumes(field)) {
+            return None;
+        }
         let patch = |spec: &Value| {
             let patch = json!({ "spec": spec }).to_string();
             format!("--type=merge -p {}", shell_word(&patch))
         };
         let Some(owner) = self.hpa().scaled_object() else {
-            return self.kubectl("patch hpa", &patch(spec));
+            return Some(self.kubectl("patch hpa", &patch(spec)));
         };
         let mut own = Map::new();
-        for (field, value) in spec.as_object().into_iter().flatten() {
+        for (field, value) in fields() {
             if field == "metrics" {
-                return self.edit(owner);
+                return Some(self.edit(owner));
             }
             let mut names = in_scaled_object(field).split('.');
             let first = names.next().unwrap_or_default();
             let value = names.rfold(value.clone(), |value, name| json!({ name: value }));
             own.insert(first.to_owned(), value);
         }
-        self.kubectl_for(&owner.name, "patch scaledobject", &patch(&own.into()))
+        Some(self.kubectl_for(&owner.name, "patch scaledobject", &patch(&own.into())))
+    }
+
+    /// Whether a field of the spec is assumed, and the running HPA has another.
+    fn assumes(&self, field: &str) -> bool {
+        let assumed = &self.hpa().spec;
+        self.pass.input.observed.as_ref().is_some_and(|running| {
+            let running = &running.spec;
+            match field {
+                "minReplicas" => running.min_replicas != assumed.min_replicas,
+                "maxReplicas" => running.max_replicas != assumed.max_replicas,
+                "behavior" => running.behavior != assumed.behavior,
+                "metrics" => running.metrics != assumed.metrics,
+                _ => running.scale_target_ref != assumed.scale_target_ref,
+            }
+        })
     }
 
     /// Returns a command that changes metrics with a JSON patch of the HPA; `None` if the running HPA has others
     /// at these places. Metrics that KEDA creates from triggers have nothing in common with those.
     fn patch_metrics(&self, patch: &Value) -> Option<String> {
-        let running = self.pass.input.observed.as_ref();
-        let is_running = running.is_none_or(|own| own.spec.metrics == self.hpa().spec.metrics);
-        is_running.then(|| match self.hpa().scaled_object() {
+        (!self.assumes("metrics")).then(|| match self.hpa().scaled_object() {
             Some(owner) => self.edit(owner),
             None => {
                 let patch = shell_word(&patch.to_string());
@@ -523,6 +541,11 @@ fn in_scaled_object(field: &str) -> &str {
         "behavior" => "advanced.horizontalPodAutoscalerConfig.behavior",
         same => same,
     }
+}
+
+/// Words a reason and a message, to follow a sentence: `: Reason: message`; empty if there are none.
+fn told(said: [&str; 2]) -> String {
+    said.iter().filter(|it| !it.is_empty()).map(|it| format!(": {it}")).collect()
 }
 
 /// `it`, `them`

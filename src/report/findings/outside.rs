@@ -55,7 +55,7 @@ impl Words for TargetNotFound {
                 let patch = json!({"scaleTargetRef": {
                     "apiVersion": version, "kind": meant.kind, "name": meant.name,
                 }});
-                commands.insert(0, about.patch_spec(&patch));
+                commands.splice(0..0, about.patch_spec(&patch));
                 format!("Point {reference} at {meant} ({version}), if that is meant.")
             }
             None if self.missing == Missing::Scale => {
@@ -96,8 +96,16 @@ impl Words for PausedByKeda {
             let same = "A selectPolicy in the ScaledObject has the same effect.";
             evidence.push(same.to_owned());
         }
-        if self.is_whole() {
-            evidence.push("KEDA takes the HPA of a paused ScaledObject away.".to_owned());
+        match self.fixed {
+            Some(replicas) => evidence.push(format!(
+                "Before 2.20, KEDA sets minReplicas and maxReplicas of its HPA to {replicas} for this; newer \
+                 versions delete the HPA."
+            )),
+            None if self.is_whole() => evidence.push(
+                "KEDA deletes the HPA of a ScaledObject that is paused; this one is still there."
+                    .to_owned(),
+            ),
+            None => {}
         }
         evidence.extend(about.without().map(|it| format!("Without the pause: {it}.")));
         let summary = match (annotations.is_empty(), directions.is_empty()) {
@@ -184,9 +192,10 @@ impl Words for OtherWriter {
     fn text(&self, about: &About<'_>) -> Text {
         let now = about.now();
         let replicas = |n| count(n, "replica");
-        let who = match &self.writer {
-            Some(writer) => writer.name(),
-            None => "something else".to_owned(),
+        let who = match (&self.owner, &self.writer) {
+            (Some(owner), _) => owner.to_string(),
+            (None, Some(writer)) => writer.name(),
+            (None, None) => "something else".to_owned(),
         };
         let ago = self.writer.as_ref().and_then(|it| it.time);
         let ago = ago.map_or_else(String::new, |it| format!(" {} ago", distance(it, now)));
@@ -209,8 +218,15 @@ impl Words for OtherWriter {
             },
         };
         let mut evidence = Vec::new();
-        if let Some(Writer { manager, time: at, by }) = &self.writer {
-            let through = if *by == By::Scale { " through the subresource scale" } else { "" };
+        if let Some(owner) = &self.owner {
+            evidence
+                .push(format!("{owner} owns {} and sets its replicas.", about.hpa().reference()));
+        }
+        if let Some(Writer { manager, time: at, by, .. }) = &self.writer {
+            let through = match by {
+                By::Scale | By::Autoscaler => " through the subresource scale",
+                _ => "",
+            };
             let at = at.map_or_else(String::new, |at| format!(" at {}", time(now, at)));
             let last = if self.left.is_some() { "set" } else { "also sets" };
             evidence
@@ -257,23 +273,29 @@ impl Words for OtherWriter {
             Some(By::Apply) => evidence.push(
                 "Taken out of the manifest first, the replicas would be reset to 1.".to_owned(),
             ),
-            Some(By::ServerSide) => evidence.push(
+            _ => {}
+        }
+        if self.writer.as_ref().is_some_and(|it| it.is_applied) {
+            evidence.push(
                 "Taken out before the controller scales again, the replicas are reset to 1 if no \
                  other manager owns them."
                     .to_owned(),
-            ),
-            _ => {}
+            );
         }
         let (target, namespace) = (about.target(), about.namespace());
         let fields = format!("kubectl get {target} {namespace} -o yaml --show-managed-fields");
-        let (advice, commands) = match self.writer.as_ref().map(|it| &it.by) {
+        let by = self.writer.as_ref().map(|it| &it.by).filter(|_| self.owner.is_none());
+        let (advice, commands) = match by {
             Some(By::Scale | By::Hand) => (
                 format!(
                     "Change {} or {} instead.",
                     about.field_name("minReplicas"),
                     about.field("maxReplicas")
                 ),
-                vec![about.predict("--for 10m"), about.patch_spec(&self.bounds(about))],
+                [about.predict("--for 10m")]
+                    .into_iter()
+                    .chain(self.bounds(about).and_then(|bounds| about.patch_spec(&bounds)))
+                    .collect(),
             ),
             Some(By::ArgoCd) => (
                 "Take replicas out of the manifest, or have Argo CD ignore /spec/replicas."
@@ -291,7 +313,7 @@ impl Words for OtherWriter {
                 let manager = self.writer.as_ref().map_or("", |it| &it.manager);
                 (format!("Take replicas out of the manifest that {manager} applies."), vec![fields])
             }
-            Some(By::Program) => (
+            Some(By::Autoscaler | By::Program) => (
                 format!("Have {who} leave the replicas to the HPA, or remove the HPA."),
                 vec![fields],
             ),
@@ -300,6 +322,15 @@ impl Words for OtherWriter {
                     .to_owned(),
                 vec![format!("kubectl apply edit-last-applied {target} {namespace}"), fields],
             ),
+            None if self.owner.is_some() => {
+                let reference = about.field("scaleTargetRef");
+                let patch = self.owner.as_ref().and_then(|it| {
+                    let own =
+                        json!({"apiVersion": it.api_version, "kind": it.kind, "name": it.name});
+                    about.patch_spec(&json!({ "scaleTargetRef": own }))
+                });
+                (format!("Point {reference} at {who}."), patch.into_iter().collect())
+            }
             None if self.manifest.is_some() => (
                 "Take replicas out of the manifest, and leave it to the HPA alone.".to_owned(),
                 Vec::new(),
@@ -314,17 +345,16 @@ impl Words for OtherWriter {
 }
 
 impl OtherWriter {
-    /// Returns the bounds that keep these replicas.
-    fn bounds(&self, about: &About<'_>) -> serde_json::Value {
-        let HpaSpec { min_replicas, max_replicas, .. } = about.hpa().spec;
+    /// Returns the bound that allows these replicas or keeps them, unless it would leave the HPA no choice.
+    fn bounds(&self, about: &About<'_>) -> Option<serde_json::Value> {
+        let HpaSpec { min_replicas, max_replicas: max, .. } = about.hpa().spec;
         let (now, min) = (self.now, min_replicas.unwrap_or(1));
-        match self.left {
-            Some(left) if left > now && min > now => {
-                json!({"minReplicas": now, "maxReplicas": now})
-            }
-            Some(left) if left > now => json!({"maxReplicas": now}),
-            _ if max_replicas < now => json!({"minReplicas": now, "maxReplicas": now}),
-            _ => json!({"minReplicas": now}),
+        let is_lower = self.left.is_some_and(|left| left > now);
+        match (min > now, max < now) {
+            (true, _) => Some(json!({"minReplicas": now})),
+            (_, true) => Some(json!({"maxReplicas": now})),
+            _ if is_lower => (min < now).then(|| json!({"maxReplicas": now})),
+            _ => (now < max).then(|| json!({"minReplicas": now})),
         }
     }
 }
@@ -339,7 +369,7 @@ impl Writer {
             By::ArgoCd => format!("Argo CD ({manager})"),
             By::Helm => format!("Helm ({manager})"),
             By::Flux => format!("Flux ({manager})"),
-            By::Scale | By::Hand | By::Apply | By::ServerSide | By::Program => manager.clone(),
+            _ => manager.clone(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Words findings about the selector of the target, and whose pods it matches.
 
+use super::requests::names_of;
 use super::{About, Advice, Text, Words, names, them};
 use crate::findings::owners::{
     ForeignPods, OldRevisionPods, OwnedPods, Owner, SelectorMatchesNothing, SelectorMissing,
@@ -217,8 +218,12 @@ impl Words for OldRevisionPods {
         };
         let advice = match is_deployment {
             _ if about.is_paused() => Advice::from("Resume the rollout, which is paused."),
-            true => about.after_rollout("", "set a smaller maxSurge"),
-            false => about.after_rollout("", "keep fewer pods of other revisions"),
+            true => about.after_rollout(&[], "", "set a smaller maxSurge"),
+            false => about.after_rollout(
+                &names_of(&self.beyond),
+                "",
+                "keep fewer pods of other revisions",
+            ),
         };
         Text {
             summary: format!(

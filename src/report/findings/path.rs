@@ -1,6 +1,6 @@
 //! Words findings about the way from the metrics to the replicas.
 
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 use super::{About, Advice, Text, Words, follow};
 use crate::calendar::Calendar;
@@ -207,16 +207,16 @@ impl Words for HeldByWindow {
         };
         let shorter = self.window.as_secs() / 5;
         let behavior = json!({ rules(self.against): { "stabilizationWindowSeconds": shorter } });
-        let commands = vec![
-            about.predict(&format!(
-                "--set behavior.{}.stabilizationWindowSeconds={shorter} --for 10m",
-                rules(self.against)
-            )),
-            about.patch_spec(&json!({ "behavior": behavior })),
-        ];
+        let flags = format!(
+            "--set behavior.{}.stabilizationWindowSeconds={shorter} --for 10m",
+            rules(self.against)
+        );
         let (advice, commands) = match self.prior {
             Some(prior) => (follow(prior).into(), Vec::new()),
-            None => (Advice::wait("").or(advice), commands),
+            None => (
+                Advice::wait("").or(advice),
+                tried(about, &flags, &json!({ "behavior": behavior })),
+            ),
         };
         Text {
             summary: format!("the metrics propose {}, but {what}", self.desired),
@@ -234,6 +234,11 @@ fn proposed(about: &About<'_>, replicas: i32) -> String {
         true => format!("the metrics propose {replicas}"),
         false => format!("stabilization leaves {replicas}"),
     }
+}
+
+/// Returns how to predict a change of the spec, and how to make it.
+fn tried(about: &About<'_>, flags: &str, patch: &Value) -> Vec<String> {
+    [about.predict(flags)].into_iter().chain(about.patch_spec(patch)).collect()
 }
 
 /// Words what a rate limit allows, policy by policy.
@@ -307,9 +312,9 @@ impl Words for DirectionDisabled {
     fn text(&self, about: &About<'_>) -> Text {
         let direction = self.direction;
         let field = format!("behavior.{}.selectPolicy", rules(direction));
-        let (bound, flag, change) = match direction {
-            Direction::Up => ("maxReplicas", "--max", "raise"),
-            Direction::Down => ("minReplicas", "--min", "lower"),
+        let (bound, flag, change, further) = match direction {
+            Direction::Up => ("maxReplicas", "--max", "raise", "higher"),
+            Direction::Down => ("minReplicas", "--min", "lower", "lower"),
         };
         let behavior = json!({ rules(direction): { "selectPolicy": null } });
         let mut patch = Map::from_iter([("behavior".to_owned(), behavior)]);
@@ -319,15 +324,15 @@ impl Words for DirectionDisabled {
             patch.insert(bound.to_owned(), to.into());
             flags += &format!(" {flag} {to}");
             policy += &format!(", and {bound} {to}");
-            all = format!("{} and {change} {}", about.field_name(&field), about.field(bound));
+            let change = match about.assumes(bound) {
+                true => format!("assume a {further} {bound}"),
+                false => format!("{change} {}", about.field(bound)),
+            };
+            all = format!("{} and {change}", about.field_name(&field));
         }
-        let mut commands = vec![about.predict(&flags)];
-        let advice = match self.is_paused {
-            true => follow(Code::PausedByKeda),
-            false => {
-                commands.push(about.patch_spec(&patch.into()));
-                format!("Remove {all} to allow it.")
-            }
+        let (advice, commands) = match self.is_paused {
+            true => (follow(Code::PausedByKeda), vec![about.predict(&flags)]),
+            false => (format!("Remove {all} to allow it."), tried(about, &flags, &patch.into())),
         };
         Text {
             summary: format!(
@@ -354,8 +359,26 @@ fn bounded(about: &About<'_>, bound: &Bound, field: &str) -> Vec<String> {
     if let Some(since) = bound.since {
         evidence.push(format!("The status has said so since {}.", time(about.now(), since)));
     }
+    evidence.extend(about.running(field));
     evidence.extend(about.without().map(|without| format!("Without {field}: {without}.")));
     evidence
+}
+
+impl About<'_> {
+    /// Returns a sentence about the bound of the running HPA, if another one is assumed.
+    fn running(&self, field: &str) -> Option<String> {
+        let running = &self.pass.input.observed.as_ref().filter(|_| self.assumes(field))?.spec;
+        let own = match field {
+            "maxReplicas" => running.max_replicas,
+            _ => running.min_replicas.unwrap_or(1),
+        };
+        Some(format!("The HPA itself has {field} {own}."))
+    }
+}
+
+/// Returns what to do about a bound that decides while another bound would change nothing.
+fn leave(field: &str) -> String {
+    format!("Leave it: with scaling disabled in this direction, another {field} changes nothing.")
 }
 
 impl Words for AtMax {
@@ -365,10 +388,14 @@ impl Words for AtMax {
         let Self(bound) = self;
         let Bound { asked, bound: max, .. } = *bound;
         let below = bound.metric.filter(|_| bound.ratio.is_some_and(|ratio| ratio <= 1.0));
-        let field = about.field("maxReplicas");
+        let raise = match about.assumes("maxReplicas") {
+            true => "Assume a higher maxReplicas".to_owned(),
+            false => format!("Raise {}", about.field("maxReplicas")),
+        };
         let most = max.saturating_mul(MOST);
         let (advice, commands) = match (bound.prior, below) {
             (Some(prior), _) => (follow(prior), Vec::new()),
+            (None, _) if bound.is_disabled => (leave("maxReplicas"), Vec::new()),
             (None, Some(metric)) => (
                 format!(
                     "Look at the counted pods first: {} is not above its target.",
@@ -378,15 +405,14 @@ impl Words for AtMax {
             ),
             (None, None) => (
                 match asked > most {
-                    true => format!("Raise {field} as far as nodes and dependencies can carry it."),
-                    false => {
-                        format!("Raise {field}, if nodes and dependencies can carry it.")
-                    }
+                    true => format!("{raise} as far as nodes and dependencies can carry it."),
+                    false => format!("{raise}, if nodes and dependencies can carry it."),
                 },
-                vec![
-                    about.predict(&format!("--max {}", asked.min(most))),
-                    about.patch_spec(&json!({ "maxReplicas": asked.min(most) })),
-                ],
+                tried(
+                    about,
+                    &format!("--max {}", asked.min(most)),
+                    &json!({ "maxReplicas": asked.min(most) }),
+                ),
             ),
         };
         Text {
@@ -406,12 +432,16 @@ impl Words for AtMin {
         let lower = asked.max(*least);
         let (advice, commands) = match (bound.prior, about.hpa().scaled_object()) {
             (Some(prior), _) => (follow(prior), Vec::new()),
+            (None, _) if bound.is_disabled => (leave("minReplicas"), Vec::new()),
             (None, _) if lower < min => (
-                format!("Lower {} if fewer replicas are enough.", about.field("minReplicas")),
-                vec![
-                    about.predict(&format!("--min {lower}")),
-                    about.patch_spec(&json!({ "minReplicas": lower })),
-                ],
+                match about.assumes("minReplicas") {
+                    true => "Assume a lower minReplicas if fewer replicas are enough.".to_owned(),
+                    false => {
+                        let field = about.field("minReplicas");
+                        format!("Lower {field} if fewer replicas are enough.")
+                    }
+                },
+                tried(about, &format!("--min {lower}"), &json!({ "minReplicas": lower })),
             ),
             (None, Some(owner)) => (
                 "Leave it: KEDA itself scales to 0 while no trigger is active, if \
@@ -461,8 +491,7 @@ fn corrected(
     let without = about.without();
     evidence.extend(without.map(|without| format!("With {field} {current}: {without}.")));
     let patch = Map::from_iter([(field.to_owned(), current.into())]);
-    let mut commands =
-        vec![about.predict(&format!("{flag} {current}")), about.patch_spec(&patch.into())];
+    let commands = tried(about, &format!("{flag} {current}"), &patch.into());
     let (advice, commands) = match cause {
         Cause::Program => (follow(Code::OtherWriter), Vec::new()),
         Cause::AssumedReplicas(_) => (
@@ -470,10 +499,7 @@ fn corrected(
             vec![about.predict(&format!("--replicas {current} {flag} {current}"))],
         ),
         // The HPA itself allows the replicas.
-        Cause::Assumed(_) => {
-            commands.truncate(1);
-            (format!("Assume another {field} if {current} is right."), commands)
-        }
+        Cause::Assumed(_) => (format!("Assume another {field} if {current} is right."), commands),
         Cause::Unknown => (
             format!("Find out what scaled it to {current}, or change {}.", about.field(field)),
             commands,

@@ -342,7 +342,7 @@ impl Words for StartingPods {
         }];
         let rules = about.hpa().spec.behavior.as_ref().and_then(|it| it.scale_up.as_ref());
         let present = rules.and_then(|it| it.stabilization_window_seconds).unwrap_or(0);
-        let longer_window = self.longer_window(present, about.now()).map(|seconds| {
+        let longer_window = self.longer_window(present, about.now()).and_then(|seconds| {
             about.patch_spec(&serde_json::json!({
                 "behavior": {"scaleUp": {"stabilizationWindowSeconds": seconds}}
             }))

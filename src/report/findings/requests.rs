@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{About, Advice, Text, Words, names};
+use super::{About, Advice, Text, Words, names, told};
 use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::findings::requests::{
@@ -83,11 +83,14 @@ impl MissingRequest {
                 Some(format!("kubectl patch {target} {namespace} --type=merge -p {patch}"))
             }
             Source::Earlier if about.is_paused() => about.resume(),
-            Source::Earlier => about.rollout_status(),
-            Source::Lost => about.rollout_status(),
+            Source::Earlier | Source::Lost => about.rollout_status(&names_of(&lacking.pods)),
             Source::Foreign { .. } | Source::Unknown => None,
         }
     }
+}
+
+pub(super) fn names_of(pods: &[Box<str>]) -> Vec<&str> {
+    pods.iter().map(|pod| &**pod).collect()
 }
 
 /// Returns a JSON patch that adds a request to a container of the target's template. It can only add to
@@ -183,7 +186,9 @@ impl Words for MissingRequest {
                     .into()
             }
             Some((Source::Earlier, ..)) => {
-                about.after_rollout("", "delete the pods of the earlier revision")
+                let earlier = containers.iter().filter(|it| it.source == Source::Earlier);
+                let pods: Vec<&str> = earlier.flat_map(|it| names_of(&it.pods)).collect();
+                about.after_rollout(&pods, "", "delete the pods of the earlier revision")
             }
             Some((Source::Lost, ..)) => {
                 "Find out why the pods lack the request of the template: they are older, or something \
@@ -201,14 +206,13 @@ impl Words for MissingRequest {
         let mut commands: Vec<String> =
             containers.iter().filter_map(|it| self.command(about, it)).collect();
         if let Some(container) = instead.as_ref().filter(|_| commands.is_empty()) {
-            commands.push(about.use_container(*metric, container));
+            commands.extend(about.use_container(*metric, container));
         }
         commands.dedup();
         if first.is_some_and(|it| matches!(it.source, Source::Foreign { .. })) {
             commands.extend(about.list_pods("--show-labels"));
         }
-        let mut pods: Vec<&str> =
-            containers.iter().flat_map(|it| it.pods.iter().map(|pod| &**pod)).collect();
+        let mut pods: Vec<&str> = containers.iter().flat_map(|it| names_of(&it.pods)).collect();
         pods.sort_unstable();
         pods.dedup();
         let effect = about.effect("the metric");
@@ -243,7 +247,7 @@ impl Words for MissingRequest {
 
 impl About<'_> {
     /// Returns a command that makes a Resource metric one of a container.
-    fn use_container(&self, metric: usize, container: &str) -> String {
+    fn use_container(&self, metric: usize, container: &str) -> Option<String> {
         let mut metrics = self.hpa().spec.metrics.clone();
         metrics[metric] = metrics[metric].of_container(container);
         self.patch_spec(&json!({ "metrics": metrics }))
@@ -269,30 +273,45 @@ impl About<'_> {
         Replacement::of(target, known.into_iter())
     }
 
-    /// Returns the advice to wait for the end of a rollout, with its reason, or to do something else. If the
-    /// rollout leaves pods alone, someone has to replace them.
-    pub(super) fn after_rollout(&self, because: &str, or: &str) -> Advice {
+    /// Returns the partition of a rollout that leaves some of these pods alone, and their lowest ordinal.
+    fn partition_above(&self, pods: &[&str]) -> Option<(i32, i32)> {
+        let Replacement::AllBut(first) = self.replacement() else { return None };
+        let ordinals = pods.iter().filter_map(|pod| pod.rsplit_once('-')?.1.parse().ok());
+        Some((first, ordinals.min().filter(|lowest| *lowest < first)?))
+    }
+
+    /// Returns the advice to wait for the end of the rollout of these pods, with its reason, or to do something
+    /// else. If the rollout leaves some of them alone, someone has to replace them.
+    pub(super) fn after_rollout(&self, pods: &[&str], because: &str, or: &str) -> Advice {
         let wait = || Advice::wait(format!("for the rollout to end{because}"));
         let delete = |why: &str| format!("Delete the pods of the earlier revision: {why}.").into();
         match self.replacement() {
             Replacement::OnDelete => delete("the update strategy is OnDelete"),
             Replacement::ByKind => delete("the target does not replace them"),
-            Replacement::AllBut(first) => {
-                wait().or(format!("lower partition ({first}) in the update strategy"))
-            }
-            Replacement::Rolling | Replacement::Recreate | Replacement::Paused => wait().or(or),
+            _ => match self.partition_above(pods) {
+                Some((first, _)) => {
+                    format!("Lower partition ({first}) in the update strategy{because}.").into()
+                }
+                None => wait().or(or),
+            },
         }
     }
 
-    /// Returns a command that shows how far a rollout is, if kubectl knows rollouts of the kind, or which pods
-    /// are left if they are replaced by hand.
-    pub(super) fn rollout_status(&self) -> Option<String> {
+    /// Returns a command that shows how far the rollout of these pods is, if kubectl knows rollouts of the kind,
+    /// which pods are left if they are replaced by hand, or one that has the rollout include them.
+    pub(super) fn rollout_status(&self, pods: &[&str]) -> Option<String> {
         let target = &self.hpa().spec.scale_target_ref;
         if self.replacement() == Replacement::OnDelete {
             return self.list_pods("-L controller-revision-hash");
         }
         let is_known = matches!(&*target.kind, "Deployment" | "StatefulSet");
         let (target, namespace) = (self.target(), self.namespace());
+        if let Some((_, lowest)) = self.partition_above(pods) {
+            let patch =
+                json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": lowest}}}});
+            let patch = shell_word(&patch.to_string());
+            return Some(format!("kubectl patch {target} {namespace} --type=merge -p {patch}"));
+        }
         is_known.then(|| format!("kubectl rollout status {target} {namespace} --timeout=5s"))
     }
 }
@@ -363,7 +382,7 @@ impl Words for DilutedByContainer {
                 .into()
             },
             commands: match has_container_metrics {
-                true => vec![about.use_container(*metric, container)],
+                true => Vec::from_iter(about.use_container(*metric, container)),
                 false => Vec::new(),
             },
             objects: about.own(),
@@ -388,9 +407,8 @@ impl Words for ResizeInProgress {
             let since = condition
                 .last_transition_time
                 .map_or_else(String::new, |since| format!(" since {}", time(about.now(), since)));
-            let said = [&*condition.reason, &*condition.message];
-            let said: Vec<&str> = said.into_iter().filter(|it| !it.is_empty()).collect();
-            format!("{}{since}: {}.", condition.type_, said.join(": "))
+            let said = told([&condition.reason, &condition.message]);
+            format!("{}{since}{said}.", condition.type_)
         }));
         evidence.extend(
             about.without().map(|without| format!("With the requests in effect: {without}.")),
@@ -493,7 +511,7 @@ impl Words for RequestsDifferFromTemplate {
             true => format!(", or let the VerticalPodAutoscaler leave {resource} alone"),
             false => String::new(),
         };
-        let command = average.as_ref().map(|average| {
+        let command = average.as_ref().and_then(|average| {
             let mut metrics = about.hpa().spec.metrics.clone();
             if let Some(target) = metrics[*metric].target_mut() {
                 *target = MetricTarget {

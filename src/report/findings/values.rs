@@ -146,7 +146,7 @@ impl Words for ValueMultiplies {
                 about.average_value(*metric, &target.to_string())
             )
             .into(),
-            commands: vec![about.patch_spec(&serde_json::json!({ "metrics": metrics }))],
+            commands: Vec::from_iter(about.patch_spec(&serde_json::json!({ "metrics": metrics }))),
             objects: about.own(),
         }
     }

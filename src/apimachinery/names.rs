@@ -262,7 +262,8 @@ pub(crate) fn same_metric<'k>(name: &str, known: impl Iterator<Item = &'k str>) 
     };
     let known: Vec<&str> = known.filter(|it| *it != name).collect();
     let same = known.iter().copied().filter(|it| adds(it, name) || adds(name, it));
-    same_but_typed(name, known.iter().copied()).or_else(|| within(name, same, usize::MAX))
+    let further = |it: &&str| uncounted(it).len().abs_diff(uncounted(name).len());
+    same_but_typed(name, known.iter().copied()).or_else(|| same.min_by_key(further))
 }
 
 /// Returns the name of a counter without the suffix that prometheus-adapter takes off or adds.

@@ -310,9 +310,13 @@ pub(super) fn paused_by_keda(case: &Case<'_>) -> Option<Finding> {
             rules.select_policy = rules.select_policy.take().filter(|policy| policy != DISABLED);
         }
     });
-    let is_fixed =
-        whole == Some(KEDA_PAUSED_REPLICAS) && hpa.spec.min_replicas == Some(hpa.spec.max_replicas);
-    let fixed = is_fixed.then_some(hpa.spec.max_replicas);
+    // An HPA cannot have 0.
+    let fixed = object.filter(|_| whole == Some(KEDA_PAUSED_REPLICAS)).and_then(|it| {
+        let replicas: i32 = it.metadata.annotations.get(KEDA_PAUSED_REPLICAS)?.parse().ok()?;
+        Some(replicas.max(1))
+    });
+    let bounds = (hpa.spec.min_replicas, hpa.spec.max_replicas);
+    let fixed = fixed.filter(|replicas| bounds == (Some(*replicas), *replicas));
     let facts = PausedByKeda { object: owner.name.clone(), annotations, disabled, fixed };
     Some(match without == case.answer() {
         // The target stays as KEDA left it, until KEDA has taken the HPA away.

@@ -1,6 +1,7 @@
 //! For each code a state in which it appears, and near misses in which it does not. Expectations are
 //! derived by hand from the controller's rules.
 
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::super::testing::{check, only, state, with};
@@ -180,10 +181,17 @@ fn a_metric_that_has_no_value() {
     let unknown = "the server could not find the metric queue for pods";
     let backend =
         "rpc error: code = Unknown desc = error when getting metric values: connection reset";
-    let not_found = |message: &str, near: Option<&str>| {
-        let (message, near) = (message.to_owned(), near.map(str::to_owned));
-        Some((Severity::Error, true, MetricNotFound { metric: 0, message, near }.into()))
+    let found_elsewhere = |message: &str, near: Option<&str>, elsewhere: &[&str]| {
+        let facts = MetricNotFound {
+            metric: 0,
+            message: message.to_owned(),
+            near: near.map(str::to_owned),
+            elsewhere: elsewhere.iter().map(|it| (*it).to_owned()).collect(),
+            served_by: None,
+        };
+        Some((Severity::Error, true, facts.into()))
     };
+    let not_found = |message: &str, near: Option<&str>| found_elsewhere(message, near, &[]);
     let available = {
         let mut items = failing(&external, "external", UNSERVED);
         items.push(api_service("external.metrics.k8s.io", "True"));
@@ -217,12 +225,14 @@ fn a_metric_that_has_no_value() {
             "groupVersion": "external.metrics.k8s.io/v1beta1", "resources": [{"name": name}]}));
         items
     };
-    let of_custom = |metric: &Value, name: &str| {
+    let listing = |metric: &Value, names: &[&str]| {
+        let names: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
         let mut items = failing(&state(std::slice::from_ref(metric), &["50m"]), "custom", unknown);
         items.push(json!({"apiVersion": "v1", "kind": "APIResourceList",
-            "groupVersion": "custom.metrics.k8s.io/v1beta1", "resources": [{"name": name}]}));
+            "groupVersion": "custom.metrics.k8s.io/v1beta1", "resources": names}));
         items
     };
+    let of_custom = |metric: &Value, name: &str| listing(metric, &[name]);
     let per_pod = json!({"type": "Pods", "pods": {
         "metric": {"name": "queue"}, "target": build::average("10")}});
     let of_ingress = json!({"type": "Object", "object": {
@@ -241,8 +251,12 @@ fn a_metric_that_has_no_value() {
         items
     };
     let (own, other) = ("external.metrics.k8s.io", "custom.metrics.k8s.io");
-    let empty =
-        |selector: &str| MetricEmpty { metric: 0, selector: selector.to_owned(), pods: None };
+    let empty = |selector: &str| MetricEmpty {
+        metric: 0,
+        selector: selector.to_owned(),
+        pods: None,
+        age: None,
+    };
     let selected = {
         let mut metric = queue(&build::average("10"));
         metric["external"]["metric"]["selector"] = json!({"matchLabels": {"name": "a"}});
@@ -255,11 +269,18 @@ fn a_metric_that_has_no_value() {
         |items: &[Value]| items.iter().filter(|it| it["kind"] != "PodMetrics").cloned().collect();
     let unmeasured: Vec<Value> = measured(&state(&[cpu()], &["50m"]));
     let no_pods: Vec<Value> = unmeasured.iter().filter(|it| it["kind"] != "Pod").cloned().collect();
-    let of_pods =
-        MetricEmpty { metric: 0, selector: String::new(), pods: Some("app=web".to_owned()) };
+    let of_pods = MetricEmpty {
+        metric: 0,
+        selector: String::new(),
+        pods: Some("app=web".to_owned()),
+        age: None,
+    };
+    let started = |time: &str| with(&unmeasured, "Pod", &json!({"status": {"startTime": time}}));
+    let young = MetricEmpty { age: Some(SignedDuration::from_secs(59)), ..of_pods.clone() };
     let error = |facts: MetricEmpty| Some((Severity::Error, true, facts.into()));
     let failing_as = |message: &str, refused| {
-        let facts = MetricFailing { metric: 0, message: message.to_owned(), refused };
+        let (message, unmapped) = (message.to_owned(), None);
+        let facts = MetricFailing { metric: 0, message, refused, unmapped };
         Some((Severity::Error, true, facts.into()))
     };
     let forbidden = "queue.external.metrics.k8s.io is forbidden: User \"hpa\" cannot list resource \
@@ -310,6 +331,30 @@ fn a_metric_that_has_no_value() {
             not_found(unknown, Some("queues")),
         ),
         (
+            "has its own name for services only",
+            unknown_code,
+            listing(&per_pod, &["services/queue", "jobs.batch/queue", "pods/latency"]),
+            found_elsewhere(unknown, None, &["jobs.batch", "services"]),
+        ),
+        (
+            "has its own name for pods, too",
+            unknown_code,
+            listing(&per_pod, &["services/queue", "pods/queue"]),
+            not_found(unknown, None),
+        ),
+        (
+            "has its own name for pods only",
+            unknown_code,
+            listing(&of_ingress, &["pods/queue"]),
+            found_elsewhere(unknown, None, &["pods"]),
+        ),
+        (
+            "has another suffix",
+            unknown_code,
+            of_custom(&per_pod, "pods/queue_count"),
+            not_found(unknown, Some("queue_count")),
+        ),
+        (
             "has a near name for services only",
             unknown_code,
             of_custom(&per_pod, "services/queues"),
@@ -356,7 +401,19 @@ fn a_metric_that_has_no_value() {
         ("has no values", Code::MetricEmpty, external.clone(), error(empty(""))),
         ("has values of other labels", Code::MetricEmpty, selected, error(empty("name=a"))),
         ("is of an API that is not available", Code::MetricEmpty, down.clone(), None),
-        ("has no pod metrics", Code::MetricEmpty, unmeasured, error(of_pods.clone())),
+        ("has no pod metrics", Code::MetricEmpty, unmeasured.clone(), error(of_pods.clone())),
+        (
+            "has pods that have just started",
+            Code::MetricEmpty,
+            started("2026-11-21T05:59:01Z"),
+            Some((Severity::Info, true, young.into())),
+        ),
+        (
+            "has pods that started a minute ago",
+            Code::MetricEmpty,
+            started("2026-11-21T05:59:00Z"),
+            error(of_pods.clone()),
+        ),
         ("has no pods", Code::MetricEmpty, no_pods, None),
         (
             "has only other resources",
@@ -368,6 +425,43 @@ fn a_metric_that_has_no_value() {
     ]);
     let Some(finding) = only(Code::MetricsApiUnavailable, &down) else { panic!() };
     assert_eq!((finding.severity, finding.explains), (Severity::Error, true));
+}
+
+/// An object's kind is spelt as its API spells it, and is in one group.
+#[test]
+fn a_kind_that_no_api_has() {
+    let meant = |version: &str, kind: &str, error: &str| {
+        let object = json!({"apiVersion": version, "kind": kind, "name": "x"});
+        let metric = json!({"type": "Object", "object": {"describedObject": object,
+            "metric": {"name": "queue"}, "target": build::value("10")}});
+        let items = failing(&state(&[metric], &["50m"]), "custom", error);
+        let finding = only(Code::MetricFailing, &items).unwrap();
+        let super::super::Facts::MetricFailing(facts) = finding.facts else { panic!() };
+        facts.unmapped.map(|it| it.meant.map(|it| (it.api_version, it.kind)))
+    };
+    let unmapped = |kind: &str, group: &str| {
+        format!(
+            "unable to map kind {kind} to resource: no matches for kind {kind:?} in group {group:?}"
+        )
+    };
+    let is = |version: &str, kind: &str| Some(Some((version.to_owned(), kind.to_owned())));
+    for (version, kind, error, want) in [
+        ("", "Deployment", unmapped("Deployment", ""), is("apps/v1", "Deployment")),
+        ("apps/v1", "dEPLOYMENT", unmapped("dEPLOYMENT", "apps"), is("apps/v1", "Deployment")),
+        (
+            "extensions/v1beta1",
+            "Ingress",
+            unmapped("Ingress", "extensions"),
+            is("networking.k8s.io/v1", "Ingress"),
+        ),
+        // The server lacks what every server has.
+        ("apps/v1", "Deployment", unmapped("Deployment", "apps"), Some(None)),
+        ("example.com/v1", "Queue", unmapped("Queue", "example.com"), Some(None)),
+        ("", "Deployment", unmapped("Pod", ""), None),
+        ("", "Deployment", "timeout".to_owned(), None),
+    ] {
+        assert_eq!(meant(version, kind, &error), want, "{version} {kind} {error}");
+    }
 }
 
 #[test]

@@ -185,6 +185,32 @@ fn a_scaled_object_that_is_paused() {
     }
 }
 
+/// KEDA before 2.20 keeps the HPA of `paused-replicas`, with both bounds at that number, and at least 1.
+#[test]
+fn replicas_that_keda_fixes_with_the_bounds() {
+    let fixed = |annotations: Value, least: i32, most: i32| {
+        let owner = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
+            "uid": "1", "controller": true}]);
+        let metric = build::resource("cpu", &build::utilization(50));
+        let spec = json!({"metrics": [metric], "minReplicas": least, "maxReplicas": most});
+        let hpa = build::with(build::hpa(&spec), &json!({"metadata": {"ownerReferences": owner}}));
+        let object = json!({
+            "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+            "metadata": {"name": "web", "namespace": "default", "annotations": annotations},
+        });
+        let items = [state(), hpa, build::scale(3), object];
+        let found = find(Code::PausedByKeda, &with_pods(items, 3, "50m")).expect("a pause");
+        let Facts::PausedByKeda(facts) = found.facts else { panic!("{found:?}") };
+        facts.fixed
+    };
+    let replicas = |value: &str| json!({"autoscaling.keda.sh/paused-replicas": value});
+    assert_eq!(fixed(replicas("3"), 3, 3), Some(3));
+    assert_eq!(fixed(replicas("0"), 1, 1), Some(1));
+    assert_eq!(fixed(replicas("3"), 1, 3), None);
+    assert_eq!(fixed(replicas("2"), 3, 3), None);
+    assert_eq!(fixed(json!({"autoscaling.keda.sh/paused": "true"}), 3, 3), None);
+}
+
 #[test]
 fn an_hpa_that_keda_has_taken_away() {
     let object = |name: &str, key: &str, value: &str| {
@@ -282,6 +308,8 @@ fn replicas_that_somebody_else_set() {
     let controller = writes("kube-controller-manager", "scale");
     for (left, now, managed, annotations, want) in [
         (3, 8, &by_hand, &none, Some(Some(By::Scale))),
+        (3, 8, &writes("k9s", "scale"), &none, Some(Some(By::Scale))),
+        (3, 8, &writes("cronhpa", "scale"), &none, Some(Some(By::Autoscaler))),
         (9, 5, &writes("argocd-controller", ""), &argo, Some(Some(By::ArgoCd))),
         (9, 5, &writes("helm", ""), &helm, Some(Some(By::Helm))),
         (9, 5, &writes("kustomize-controller", ""), &none, Some(Some(By::Flux))),
@@ -323,6 +351,7 @@ fn replicas_that_somebody_else_set() {
     };
     for (writer, comes_first) in [
         (&by_hand, false),
+        (&writes("cronhpa", "scale"), true),
         (&writes("kubectl-edit", ""), false),
         (&json!([]), false),
         (&writes("helm", ""), true),
@@ -333,6 +362,39 @@ fn replicas_that_somebody_else_set() {
         assert_eq!(code(1, writer), want(Code::BelowMin), "{writer}");
         assert_eq!(code(6, writer), want(Code::AboveMax), "{writer}");
     }
+}
+
+/// The controller of a Deployment sets the replicas of its ReplicaSets, which is not the HPA controller's doing.
+#[test]
+fn replicas_of_a_target_that_something_owns() {
+    let owners = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "shop",
+        "uid": "1", "controller": true}]);
+    let owner = |kind: &str, owners: &Value, writer: &Value, max: i32| {
+        let kind = json!({ "kind": kind });
+        let target = build::with(deployment(5, writer, &json!({})), &kind);
+        let target = build::with(target, &json!({"metadata": {"ownerReferences": owners}}));
+        let spec = json!({"spec": {"scaleTargetRef": kind, "maxReplicas": max}});
+        let items = [state(), build::with(settled(4), &spec), target];
+        let all =
+            super::super::find(&Pass::run(input(&with_pods(items, 5, "50m")).expect("an input")));
+        let Facts::OtherWriter(facts) = &all.first()?.facts else { return None };
+        assert_eq!(facts.left, Some(4));
+        Some(facts.owner.as_ref().map(ToString::to_string))
+    };
+    let (manager, none) = (writes("kube-controller-manager", ""), json!([]));
+    let hpa = writes("kube-controller-manager", "scale");
+    let hand = writes("kubectl", "scale");
+    let own = Some(Some("Deployment/shop".to_owned()));
+    for max in [20, 4] {
+        assert_eq!(owner("ReplicaSet", &owners, &manager, max), own);
+        assert_eq!(owner("ReplicaSet", &owners, &none, max), own);
+        assert_eq!(owner("ReplicaSet", &owners, &hpa, max), None);
+    }
+    assert_eq!(owner("ReplicaSet", &owners, &hand, 20), Some(None));
+    // Before 1.22, the subresource is not told.
+    assert_eq!(owner("ReplicaSet", &none, &manager, 20), None);
+    // Whether an operator sets the replicas is not known.
+    assert_eq!(owner("Deployment", &owners, &none, 20), Some(None));
 }
 
 #[test]

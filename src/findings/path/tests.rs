@@ -307,7 +307,7 @@ fn a_bound_that_has_changed_is_no_trouble() {
     }
 }
 
-/// Where scaling in a direction is disabled, another bound would change nothing.
+/// Where scaling in a direction is disabled, another bound would change nothing. It is still a bound that decides.
 #[test]
 fn at_a_bound_a_disabled_direction_comes_first() {
     let disabled = |way: &str| {
@@ -320,16 +320,32 @@ fn at_a_bound_a_disabled_direction_comes_first() {
     let least = |cpu: &str, rules: &Value| {
         with_spec(&with_spec(&pods(cpu), rules), &json!({"minReplicas": 4}))
     };
+    let (at_max, at_min, first) = (Code::AtMax, Code::AtMin, Code::DirectionDisabled);
+    let (info, warning) = (Severity::Info, Severity::Warning);
+    let wider = with_spec(&most("90m", &disabled("scaleUp")), &json!({"maxReplicas": 5}));
     for (items, want) in [
-        (most("90m", &disabled("scaleUp")), Code::DirectionDisabled),
-        (most("90m", &disabled("scaleDown")), Code::AtMax),
-        (least("10m", &disabled("scaleDown")), Code::DirectionDisabled),
-        (least("10m", &disabled("scaleUp")), Code::AtMin),
+        (most("90m", &disabled("scaleUp")), vec![(first, info, None), (at_max, info, Some(first))]),
+        (most("90m", &disabled("scaleDown")), vec![(at_max, warning, None)]),
+        (wider, vec![(first, info, None)]),
+        (
+            least("10m", &disabled("scaleDown")),
+            vec![(first, info, None), (at_min, info, Some(first))],
+        ),
+        (least("10m", &disabled("scaleUp")), vec![(at_min, info, None)]),
         // No lower bound is allowed.
-        (with_spec(&queue(&build::average("10"), "0", 1), &disabled("scaleDown")), Code::AtMin),
+        (
+            with_spec(&queue(&build::average("10"), "0", 1), &disabled("scaleDown")),
+            vec![(at_min, info, None)],
+        ),
     ] {
-        let codes: Vec<_> = found(&items).iter().map(Finding::code).collect();
-        assert_eq!(codes, [want]);
+        let prior = |it: &Finding| match &it.facts {
+            Facts::AtMax(facts) => facts.0.prior,
+            Facts::AtMin(facts) => facts.bound.prior,
+            _ => None,
+        };
+        let all = found(&items);
+        let told: Vec<_> = all.iter().map(|it| (it.code(), it.severity, prior(it))).collect();
+        assert_eq!(told, want);
     }
 }
 

@@ -195,11 +195,21 @@ impl Words for MetricNotFound {
         let list = format!("kubectl get --raw /apis/{group}/v1beta1");
         let path = format!("/spec/metrics/{metric}/{}/metric/name", spec.type_.to_lowercase());
         let mut evidence = vec![format!("The API says: {}.", short(message))];
-        evidence.extend(near.as_ref().map(|near| format!("It serves {near}.")));
+        let kind = plural(spec.described().unwrap_or_default());
+        evidence.extend(near.as_ref().map(|near| match elsewhere.is_empty() {
+            true => format!("It serves {near}."),
+            false => format!("It serves {near} for {kind}."),
+        }));
         evidence.extend(served_by.as_ref().map(|ServedBy { api, service }| {
             format!("The APIService {api} points at the Service {service}.")
         }));
-        let kind = plural(spec.described().unwrap_or_default());
+        let described = match &elsewhere[..] {
+            [] => None,
+            all if all.iter().any(|it| it == "pods") => {
+                Some("use a metric of type Pods".to_owned())
+            }
+            all => Some(format!("describe one of the {} with a metric of type Object", names(all))),
+        };
         // KEDA names the metrics that it serves itself.
         let (advice, command) = match (served_by, about.hpa().scaled_object(), near) {
             (Some(ServedBy { api, .. }), ..) => (
@@ -209,29 +219,27 @@ impl Words for MetricNotFound {
                 ),
                 Some(format!("kubectl get apiservice {} -o yaml", shell_word(api))),
             ),
-            (None, None, _) if elsewhere.iter().any(|it| it == "pods") => (
-                format!("Use a metric of type Pods, or add a rule for {kind} to the adapter."),
-                None,
-            ),
-            (None, None, _) if !elsewhere.is_empty() => (
-                format!(
-                    "Describe one of the {} with a metric of type Object, or add a rule for {kind} to the \
-                     adapter.",
-                    names(elsewhere)
-                ),
-                None,
-            ),
             (None, Some(owner), _) => (
                 format!("Find out why KEDA does not serve it for ScaledObject/{}.", owner.name),
                 Some(about.kubectl_for(&owner.name, "describe scaledobject", "")),
             ),
             (None, None, Some(near)) => (
-                format!("Use the name {near} if that is meant, or add a rule to the adapter."),
+                format!(
+                    "Use the name {near} if that is meant, or {}.",
+                    described.as_deref().unwrap_or("add a rule to the adapter")
+                ),
                 about.replace(&path, &**near),
             ),
-            (None, None, None) => {
-                ("Correct the name, or add a rule for it to the adapter.".to_owned(), None)
-            }
+            (None, None, None) => (
+                match described {
+                    Some(described) => {
+                        let described = sentence(&described);
+                        format!("{described}, or add a rule for {kind} to the adapter.")
+                    }
+                    None => "Correct the name, or add a rule for it to the adapter.".to_owned(),
+                },
+                None,
+            ),
         };
         Text {
             summary: match &elsewhere[..] {

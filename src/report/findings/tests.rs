@@ -6,7 +6,9 @@ use super::{Advice, FindingView, Text, views};
 use crate::build;
 use crate::findings::testing::{pass, state, with};
 use crate::findings::{Code, Severity, find};
+use crate::pass::Pass;
 use crate::report::Explanation;
+use crate::snapshot::hpa::HpaSpec;
 
 /// Returns the text about a code in a state.
 fn said(code: Code, items: &[Value]) -> Text {
@@ -442,6 +444,42 @@ fn replicas_of_a_manifest_that_the_server_applies() {
     }
 }
 
+/// The server takes away what no manager states any more, whichever tool applies the manifest.
+#[test]
+fn replicas_that_the_server_resets() {
+    let evidence = |manager: &str, operation: &str| {
+        let writer = json!({"manager": manager, "operation": operation});
+        said(Code::OtherWriter, &set_by(&writer, 3)).evidence
+    };
+    let reset = "Taken out before the controller scales again, the replicas are reset to 1 if no other manager \
+                 owns them.";
+    for manager in ["kubectl", "ci", "kustomize-controller", "helm", "argocd-controller"] {
+        assert!(evidence(manager, "Apply").iter().any(|it| it == reset), "{manager}");
+        assert!(!evidence(manager, "Update").iter().any(|it| it == reset), "{manager}");
+    }
+}
+
+/// A bound that keeps what a person set, and leaves the HPA a choice.
+#[test]
+fn replicas_that_a_person_sets() {
+    let patch = |replicas: i32, least: i32, most: i32| {
+        let writer = json!({"manager": "kubectl", "subresource": "scale"});
+        let spec = json!({"spec": {"minReplicas": least, "maxReplicas": most}});
+        let items = with(&set_by(&writer, replicas), "HorizontalPodAutoscaler", &spec);
+        let commands = said(Code::OtherWriter, &items).commands;
+        commands.get(1).map(|it| it.split("-p ").last().unwrap().to_owned())
+    };
+    let of = |field: &str, value: i32| Some(format!("'{}'", json!({"spec": {field: value}})));
+    // The last pass left 6.
+    assert_eq!(patch(8, 2, 10), of("minReplicas", 8));
+    assert_eq!(patch(8, 2, 7), of("maxReplicas", 8));
+    assert_eq!(patch(3, 2, 10), of("maxReplicas", 3));
+    assert_eq!(patch(3, 4, 10), of("minReplicas", 3));
+    // It would fix the replicas.
+    assert_eq!(patch(8, 2, 8), None);
+    assert_eq!(patch(3, 3, 10), None);
+}
+
 /// A correction refers to what scaled the target, unless a person did, or that is not shown.
 #[test]
 fn replicas_beyond_a_bound_that_a_program_sets() {
@@ -511,6 +549,221 @@ fn a_bound_that_has_changed() {
         let want: Vec<&str> = evidence.into_iter().chain([with]).collect();
         assert_eq!(text.evidence, want);
     }
+}
+
+/// Returns the text about a code in a state, if another spec than the running one is assumed.
+fn said_assuming(code: Code, items: &[Value], assume: impl Fn(&mut HpaSpec)) -> Text {
+    let mut input = pass(items).input;
+    input.observed = Some(input.snapshot.hpa.clone());
+    assume(&mut input.snapshot.hpa.spec);
+    let pass = Pass::run(input);
+    let views = views(&pass, &find(&pass));
+    views.into_iter().find(|view| view.code == code).expect("the code").text
+}
+
+/// No command changes a bound that the running HPA does not have.
+#[test]
+fn a_bound_that_is_assumed() {
+    let busy = state(&[cpu()], &["90m"; 4]);
+    let disabled = json!({"spec": {"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}}});
+    let disabled = with(&busy, "HorizontalPodAutoscaler", &disabled);
+    let quick = json!({"spec": {"behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}});
+    let idle = with(&state(&[cpu()], &["10m"; 4]), "HorizontalPodAutoscaler", &quick);
+    let text = said_assuming(Code::AtMax, &busy, |spec| spec.max_replicas = 4);
+    assert_eq!(
+        text.advice.text(),
+        "Assume a higher maxReplicas, if nodes and dependencies can carry it."
+    );
+    assert!(text.evidence.contains(&"The HPA itself has maxReplicas 20.".to_owned()));
+    assert_eq!(text.commands, ["kubectl hpa predict web -n default --max 8"]);
+    let text = said_assuming(Code::AtMin, &idle, |spec| spec.min_replicas = Some(4));
+    assert_eq!(text.advice.text(), "Assume a lower minReplicas if fewer replicas are enough.");
+    assert!(text.evidence.contains(&"The HPA itself has minReplicas 1.".to_owned()));
+    assert_eq!(text.commands, ["kubectl hpa predict web -n default --min 1"]);
+    let text = said_assuming(Code::DirectionDisabled, &disabled, |spec| spec.max_replicas = 4);
+    assert_eq!(
+        text.advice.text(),
+        "Remove behavior.scaleUp.selectPolicy and assume a higher maxReplicas to allow it."
+    );
+    assert_eq!(text.commands.len(), 1, "{:?}", text.commands);
+    // Only the other bound is assumed.
+    let at_most = with(&busy, "HorizontalPodAutoscaler", &json!({"spec": {"maxReplicas": 4}}));
+    let text = said_assuming(Code::AtMax, &at_most, |spec| spec.min_replicas = Some(2));
+    assert_eq!(text.commands.len(), 2, "{:?}", text.commands);
+    assert_eq!(text.advice.text(), "Raise maxReplicas, if nodes and dependencies can carry it.");
+}
+
+/// With scaling disabled, another bound is no remedy, whether or not a finding says so.
+#[test]
+fn a_bound_in_a_disabled_direction() {
+    let spec = json!({"spec": {"maxReplicas": 4,
+        "behavior": {"scaleUp": {"selectPolicy": "Disabled"}}}});
+    let items = with(&state(&[cpu()], &["90m"; 4]), "HorizontalPodAutoscaler", &spec);
+    let pass = pass(&items);
+    let told = |ignored: &[Code]| {
+        let all = Explanation::new(&pass).ignoring(ignored).findings;
+        let bound = all.into_iter().find(|it| it.code == Code::AtMax).unwrap();
+        (bound.severity, bound.text.advice.text(), bound.text.commands.len())
+    };
+    let leave =
+        "Leave it: with scaling disabled in this direction, another maxReplicas changes nothing.";
+    let follow = "Follow the advice of direction-disabled.";
+    assert_eq!(told(&[]), (Severity::Info, follow.to_owned(), 0));
+    assert_eq!(told(&[Code::DirectionDisabled]), (Severity::Info, leave.to_owned(), 0));
+}
+
+/// The metric is there, but for other objects, or from another server.
+#[test]
+fn a_metric_that_is_served_otherwise() {
+    let unknown = "the server could not find the metric queue for x";
+    let listing = |metric: &Value, names: &[&str]| {
+        let errors = json!({"errors": [{"api": "custom", "message": unknown}]});
+        let mut items =
+            with(&state(std::slice::from_ref(metric), &["50m"]), "ControllerState", &errors);
+        let names: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
+        items.push(json!({"apiVersion": "v1", "kind": "APIResourceList",
+            "groupVersion": "custom.metrics.k8s.io/v1beta1", "resources": names}));
+        let text = said(Code::MetricNotFound, &items);
+        (text.summary, text.advice.text())
+    };
+    let per_pod = json!({"type": "Pods", "pods": {
+        "metric": {"name": "queue"}, "target": build::average("10")}});
+    let of_ingress = json!({"type": "Object", "object": {
+        "describedObject": {"apiVersion": "networking.k8s.io/v1", "kind": "Ingress", "name": "web"},
+        "metric": {"name": "queue"}, "target": build::value("10")}});
+    let none = "the custom metrics API does not know queue, so nothing is scaled";
+    let jobs =
+        "the custom metrics API serves queue for jobs.batch, not for pods, so nothing is scaled";
+    let pods =
+        "the custom metrics API serves queue for pods, not for ingresses, so nothing is scaled";
+    for (metric, names, summary, advice) in [
+        (
+            &per_pod,
+            &["jobs.batch/queue"][..],
+            jobs,
+            "Describe one of the jobs.batch with a metric of type Object, or add a rule for pods to the adapter.",
+        ),
+        (
+            &per_pod,
+            &["jobs.batch/queue", "pods/queue_count"],
+            jobs,
+            "Use the name queue_count if that is meant, or describe one of the jobs.batch with a metric of \
+             type Object.",
+        ),
+        (
+            &of_ingress,
+            &["pods/queue"],
+            pods,
+            "Use a metric of type Pods, or add a rule for ingresses to the adapter.",
+        ),
+        (
+            &per_pod,
+            &["jobs.batch/latency"],
+            none,
+            "Correct the name, or add a rule for it to the adapter.",
+        ),
+    ] {
+        assert_eq!(listing(metric, names), (summary.to_owned(), advice.to_owned()));
+    }
+    let keda = json!([{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "web",
+        "uid": "1", "controller": true}]);
+    let served_by = |namespace: &str, name: &str, owner: &Value| {
+        let errors = json!({"errors": [{"api": "external", "message": unknown}]});
+        let queue = build::external("queue", &build::average("10"));
+        let mut items = with(&state(&[queue], &["50m"]), "ControllerState", &errors);
+        items.push(json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+            "metadata": {"name": "v1beta1.external.metrics.k8s.io"},
+            "spec": {"service": {"namespace": namespace, "name": name}},
+            "status": {"conditions": [{"type": "Available", "status": "True"}]}}));
+        let owner = json!({"metadata": {"ownerReferences": owner}});
+        let text = said(Code::MetricNotFound, &with(&items, "HorizontalPodAutoscaler", &owner));
+        let points =
+            "The APIService v1beta1.external.metrics.k8s.io points at the Service datadog/agent.";
+        (text.advice.text(), text.evidence.contains(&points.to_owned()))
+    };
+    let point = "Point the APIService v1beta1.external.metrics.k8s.io at KEDA's metrics server: only one server \
+                 can serve external metrics.";
+    let find_out = "Find out why KEDA does not serve it for ScaledObject/web.";
+    let correct = "Correct the name, or add a rule for it to the adapter.";
+    assert_eq!(served_by("datadog", "agent", &keda), (point.to_owned(), true));
+    assert_eq!(
+        served_by("scaling", "keda-operator-metrics-apiserver", &keda),
+        (find_out.to_owned(), false)
+    );
+    assert_eq!(served_by("datadog", "agent", &Value::Null), (correct.to_owned(), false));
+}
+
+/// What a resource metric without a value needs depends on the resource, and on the age of the pods.
+#[test]
+fn a_resource_without_a_value() {
+    let advice = |resource: &str, start: &str| {
+        let metric = build::resource(resource, &build::average("1"));
+        let items =
+            with(&state(&[metric], &["50m"]), "Pod", &json!({"status": {"startTime": start}}));
+        let items: Vec<Value> = items.into_iter().filter(|it| it["kind"] != "PodMetrics").collect();
+        let text = said(Code::MetricEmpty, &items);
+        (text.advice.text(), text.evidence.len())
+    };
+    let (young, old) = ("2026-11-21T05:59:40Z", "2026-11-21T05:00:00Z");
+    let scrape = "Make sure that metrics-server scrapes the nodes of these pods.".to_owned();
+    let wait = "Wait for the first sample of a pod, which takes up to a minute.".to_owned();
+    let other = "Use a metric of type Pods or External: metrics-server serves only cpu and memory."
+        .to_owned();
+    assert_eq!(advice("cpu", old), (scrape.clone(), 1));
+    assert_eq!(advice("memory", old), (scrape, 1));
+    assert_eq!(advice("cpu", young), (wait, 2));
+    assert_eq!(advice("nvidia.com/gpu", old).0, other);
+    assert_eq!(advice("nvidia.com/gpu", young).0, other);
+}
+
+/// The cause stays where an error is shortened, and a condition without words ends as a sentence.
+#[test]
+fn errors_that_are_shortened() {
+    let query =
+        format!("query: sum:aws.requests{{{}}}.rollup(sum, 60)", "service:shop,".repeat(12));
+    let failing = |message: &str| {
+        let errors = json!({"errors": [{"api": "external", "message": message}]});
+        let queue = build::external("queue", &build::average("10"));
+        said(Code::MetricFailing, &with(&state(&[queue], &["50m"]), "ControllerState", &errors))
+    };
+    let text =
+        failing(&format!("Internal error occurred: DatadogMetric is invalid, err: Gone, {query}"));
+    assert!(text.summary.ends_with("DatadogMetric is invalid, err: Gone"), "{}", text.summary);
+    assert_eq!(
+        text.evidence,
+        ["The API says: Internal error occurred: DatadogMetric is invalid, err: Gone, query: …."]
+    );
+    // An error that quotes no query ends with its cause.
+    let text = failing(&format!("failed to ask {}: timeout", "the backend ".repeat(20)));
+    assert!(text.summary.ends_with(": timeout"), "{}", text.summary);
+    let service = |reason: &str, message: &str| {
+        let metrics = state(&[cpu()], &["50m"]);
+        let errors = json!({"errors": [{"api": "resource", "message": "proxy error"}]});
+        let mut items = with(&metrics, "ControllerState", &errors);
+        items.push(json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+            "metadata": {"name": "v1beta1.metrics.k8s.io"},
+            "status": {"conditions": [{"type": "Available", "status": "False",
+                "reason": reason, "message": message}]}}));
+        said(Code::MetricsApiUnavailable, &items).evidence.pop().unwrap()
+    };
+    let is_down = "The APIService v1beta1.metrics.k8s.io is not available";
+    assert_eq!(service("", ""), format!("{is_down}."));
+    assert_eq!(service("Gone", ""), format!("{is_down}: Gone."));
+    assert_eq!(service("Gone", "no endpoints"), format!("{is_down}: Gone: no endpoints."));
+    let resized = |reason: &str, message: &str| {
+        let condition = json!({"type": "PodResizeInProgress", "status": "True", "reason": reason,
+            "message": message, "lastTransitionTime": "2026-11-21T05:59:40Z"});
+        let ready = json!({"type": "Ready", "status": "True", "lastTransitionTime": "2026-11-21T05:00:00Z"});
+        let statuses = json!([{"name": "app", "resources": {"requests": {"cpu": "100m"}}}]);
+        let patch = json!({"spec": {"containers": [build::requesting("app", "400m")]},
+            "status": {"containerStatuses": statuses, "conditions": [ready, condition]}});
+        let evidence =
+            said(Code::ResizeInProgress, &with(&state(&[cpu()], &["50m"]), "Pod", &patch)).evidence;
+        evidence.into_iter().find(|it| it.starts_with("PodResize")).unwrap()
+    };
+    assert_eq!(resized("", ""), "PodResizeInProgress since 05:59:40Z.");
+    assert_eq!(resized("", "x"), "PodResizeInProgress since 05:59:40Z: x.");
+    assert_eq!(resized("Error", "x"), "PodResizeInProgress since 05:59:40Z: Error: x.");
 }
 
 /// A 404 says nothing of the group, unless KEDA should serve it or there is no other group.
@@ -704,7 +957,7 @@ fn pods_that_another_finding_is_about() {
 /// Pods of an earlier revision without a request. No rollout replaces those of `OnDelete`.
 #[test]
 fn pods_that_no_rollout_replaces() {
-    let text = |kind: &str, strategy: Value, paused: bool, others: usize| {
+    let text_from = |kind: &str, strategy: Value, paused: bool, others: usize, from: usize| {
         let pods = vec!["50m"; 2 + others];
         let items = state(&[cpu()], &pods);
         let owner =
@@ -720,8 +973,9 @@ fn pods_that_no_rollout_replaces() {
         );
         let ready = json!({"metadata": {"labels": {"controller-revision-hash": "web-2"}},
             "spec": {"containers": [build::requesting("app", "100m")]}});
-        let last = items.iter_mut().filter(|it| it["kind"] == "Pod").skip(2);
-        last.for_each(|pod| *pod = build::with(pod.clone(), &ready));
+        let all = items.iter_mut().filter(|it| it["kind"] == "Pod").enumerate();
+        let new = all.filter(|(at, _)| !(from..from + 2).contains(at));
+        new.for_each(|(_, pod)| *pod = build::with(pod.clone(), &ready));
         items.push(json!({
             "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "web", "namespace": "default"},
             "spec": {"replicas": pods.len(), "selector": {"matchLabels": {"app": "web"}},
@@ -731,9 +985,14 @@ fn pods_that_no_rollout_replaces() {
         }));
         said(Code::MissingRequest, &items)
     };
+    let text = |kind: &str, strategy: Value, paused: bool, others: usize| {
+        text_from(kind, strategy, paused, others, 0)
+    };
     let status = "kubectl rollout status statefulset/web -n default --timeout=5s";
     let list = "kubectl get pods -n default -l app=web -L controller-revision-hash";
     let wait = "Wait for the rollout to end, or delete the pods of the earlier revision.";
+    let patch = json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}});
+    let lower = format!("kubectl patch statefulset/web -n default --type=merge -p '{patch}'");
     let rolling = |partition: i32| json!({"rollingUpdate": {"partition": partition}});
     for (strategy, advice, command) in [
         (json!({}), wait, status),
@@ -743,16 +1002,16 @@ fn pods_that_no_rollout_replaces() {
             "Delete the pods of the earlier revision: the update strategy is OnDelete.",
             list,
         ),
-        (
-            rolling(1),
-            "Wait for the rollout to end, or lower partition (1) in the update strategy.",
-            status,
-        ),
+        // The pods are 0 and 1.
+        (rolling(1), "Lower partition (1) in the update strategy.", &lower),
     ] {
         let text = text("StatefulSet", strategy, false, 1);
         assert_eq!((&*text.advice.text(), &text.commands[..]), (advice, &[command.to_owned()][..]));
         assert!(text.evidence.iter().any(|it| it.starts_with("Without these pods: ")));
     }
+    // Those that the partition does not leave alone are replaced.
+    let above = text_from("StatefulSet", rolling(1), false, 1, 1);
+    assert_eq!((&*above.advice.text(), &*above.commands[0]), (wait, status));
     // Without any pod, there is no decision.
     let text = text("StatefulSet", json!({}), false, 0);
     assert!(

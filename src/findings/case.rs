@@ -1,6 +1,6 @@
 //! The pass under examination, with the queries that several findings share.
 
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -10,11 +10,10 @@ use crate::apiserver::default::AdmissionRules;
 use crate::engine;
 use crate::engine::decision::{Decision, Group, MetricStep, PodRow};
 use crate::engine::rules::Rules;
-use crate::order;
 use crate::outlook::Upcoming;
 use crate::pass::Pass;
 use crate::snapshot::hpa::CrossVersionObjectReference;
-use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::{Surroundings, Workload};
 use crate::snapshot::{Scale, Snapshot};
@@ -29,8 +28,9 @@ pub(crate) struct Case<'p> {
     has_own_by_name: OnceCell<bool>,
     /// Whether some pods belong to the target by their owners.
     has_own: OnceCell<bool>,
-    /// Indices into the answer of the resource metrics API, sorted by pod name.
-    measured: OnceCell<Vec<usize>>,
+    /// The pod whose owner was last followed, and the top: pods of one ReplicaSet come one after the other.
+    last_top: Cell<Option<(&'p Pod, Top<'p>)>>,
+    measured: OnceCell<Measured<'p>>,
     /// The pass without any recommendation.
     forgotten: OnceCell<Decision>,
     /// The kind that owns the pods of the target, if no other kind does.
@@ -94,6 +94,7 @@ impl<'p> Case<'p> {
             pods,
             has_own_by_name: OnceCell::new(),
             has_own: OnceCell::new(),
+            last_top: Cell::new(None),
             measured: OnceCell::new(),
             forgotten: OnceCell::new(),
             direct_owner: direct_owner(&hpa.spec.scale_target_ref.kind),
@@ -160,26 +161,33 @@ impl<'p> Case<'p> {
 
     /// Returns the answer of the resource metrics API for a pod.
     pub(crate) fn metrics_of(&self, pod: &Pod) -> Option<&'p PodMetrics> {
-        let metrics = &self.snapshot().pod_metrics;
-        let by_name = self.measured.get_or_init(|| {
-            let mut places: Vec<usize> = (0..metrics.len()).collect();
-            order::sort_by_key(&mut places, |place| &*metrics[*place].name);
-            places
-        });
-        let beyond = by_name.partition_point(|place| metrics[*place].name <= pod.name);
-        let last = &metrics[*by_name.get(beyond.checked_sub(1)?)?];
-        (last.name == pod.name).then_some(last)
+        self.measured.get_or_init(|| Measured::of(&self.snapshot().pod_metrics)).of_pod(&pod.name)
     }
 
     /// Returns the owner of a pod.
     pub(crate) fn top_owner(&self, pod: &'p Pod) -> Top<'p> {
-        let Some(mut owner) = pod.owner.as_deref() else {
+        let Some(owner) = &pod.owner else {
             // An input may state no owners at all.
             let is_stated = |pod| matches!(self.top_owner(pod), Top::Target);
             let mut owned = self.pods().filter(|pod| pod.owner.is_some());
             let has_own = *self.has_own.get_or_init(|| owned.any(is_stated));
             return if has_own { Top::NoOne } else { Top::Unknown };
         };
+        // A ReplicaSet that was not read is judged by the labels as well.
+        let is_same = |last: &Pod| {
+            last.labels.is(&pod.labels) && last.owner.as_ref().is_some_and(|it| it.is(owner))
+        };
+        if let Some((_, top)) = self.last_top.get().filter(|(last, _)| is_same(last)) {
+            return top;
+        }
+        let top = self.follow(owner, pod);
+        self.last_top.set(Some((pod, top)));
+        top
+    }
+
+    /// Returns the top of a pod's owners.
+    fn follow(&self, owner: &'p OwnerReference, pod: &'p Pod) -> Top<'p> {
+        let mut owner = owner;
         // Owners that own each other would be followed forever.
         for _ in 0..8 {
             if self.is_target(&owner.kind, &owner.name) {

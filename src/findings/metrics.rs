@@ -347,7 +347,7 @@ fn unavailable(service: &ApiService) -> Option<&Condition> {
 }
 
 /// Whether there is evidence that the API of a group answers: its APIService, its list, or another metric.
-fn is_served(case: &Case<'_>, group: &str) -> bool {
+fn is_served<'p>(case: &Case<'p>, group: &'p str) -> bool {
     let available = |it: &ApiService| {
         it.status.conditions.iter().any(|it| it.type_ == "Available" && it.status == "True")
     };

@@ -1,6 +1,6 @@
 //! Findings about the selector of the target, and whose pods it matches.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use super::case::{Top, revision};
 use super::pods::is_alive;
@@ -8,7 +8,7 @@ use super::{Case, Finding, Severity};
 use crate::apimachinery::annotations::REVISION;
 use crate::apimachinery::selector::Selector;
 use crate::engine::decision::{Block, Group, MetricResult, Path};
-use crate::order;
+use crate::order::{self, Names};
 use crate::snapshot::pod::Pod;
 
 /// The scale of the target has no selector, or a malformed one.
@@ -153,9 +153,8 @@ pub(super) fn selector_matches_nothing(case: &Case<'_>) -> Option<Finding> {
     if case.pods().any(|pod| !case.is_foreign(pod)) {
         return None;
     }
-    let is_own = |pod: &&Pod| case.top_owner(pod) == Top::Target && is_alive(pod);
-    let all = case.snapshot().pods.iter();
-    let own: Vec<&Pod> = all.map(|pod| &**pod).filter(is_own).collect();
+    let mut own: Vec<&Pod> = case.snapshot().pods.iter().map(|pod| &**pod).collect();
+    own.retain(|pod| case.top_owner(pod) == Top::Target && is_alive(pod));
     let others: Vec<_> = case.pods().map(|pod| pod.name.clone()).collect();
     if !others.is_empty() && own.is_empty() {
         return None;
@@ -239,10 +238,11 @@ pub(super) fn foreign(case: &Case<'_>) -> Option<Finding> {
     if of.is_empty() {
         return None;
     }
-    let names: HashSet<Box<str>> = of.values().flatten().cloned().collect();
+    let names: Names<&str> = of.values().flatten().map(|name| &**name).collect();
+    let (share, without) =
+        (share(case, &names), case.without_pods(|pod| names.contains(&pod.name)));
     let of = of.into_iter().map(|(owner, pods)| OwnedPods { owner, pods }).collect();
-    let facts = ForeignPods { of, share: share(case, &names) };
-    let without = case.without_pods(|pod| names.contains(&pod.name));
+    let facts = ForeignPods { of, share };
     Some(case.weigh(facts, without, Severity::Warning))
 }
 
@@ -270,7 +270,7 @@ fn not_counted_by_target(
 }
 
 /// Returns the share of some pods in the first metric that has values of pods.
-fn share(case: &Case<'_>, names: &HashSet<Box<str>>) -> Option<Share> {
+fn share(case: &Case<'_>, names: &Names<&str>) -> Option<Share> {
     case.metrics().find_map(|step| {
         let counted = step.pods.iter().filter(|row| row.group == Group::Ready);
         let (mut theirs, mut all) = (0i64, 0i64);
@@ -302,10 +302,10 @@ pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
     let mut others: Vec<&Pod> =
         of.iter().filter(|(hash, _)| **hash != main).flat_map(|(_, pods)| pods.clone()).collect();
     order::sort_by_key(&mut others, |pod| (pod.created, &pod.name));
-    let beyond: HashSet<Box<str>> =
-        others.iter().take(excess).map(|pod| pod.name.clone()).collect();
-    let without = case.without_pods(|pod| beyond.contains(&pod.name));
-    let beyond = others.into_iter().take(excess).map(|pod| pod.name.clone()).collect();
+    others.truncate(excess);
+    let names: Names<&str> = others.iter().map(|pod| &*pod.name).collect();
+    let without = case.without_pods(|pod| names.contains(&pod.name));
+    let beyond = others.into_iter().map(|pod| pod.name.clone()).collect();
     let mut revisions: Vec<Revision> = of
         .iter()
         .map(|(hash, pods)| Revision {

@@ -394,7 +394,7 @@ const RAISED: i64 = 10;
 
 /// Returns the lowest target of a metric with which the pass proposes fewer than the current replicas, found by
 /// the engine: an amount with two digits, or a whole percentage, with three digits if it is larger.
-fn raised_target(case: &Case<'_>, metric: &MetricStep, current: i32) -> Option<Raised> {
+fn raised_target<'p>(case: &Case<'p>, metric: &'p MetricStep, current: i32) -> Option<Raised> {
     let own = &metric.target;
     let amount = own.average_value.as_ref().or(own.value.as_ref());
     let value = own.average_utilization.map(i64::from).or(amount.map(Quantity::milli_value))?;

@@ -9,7 +9,7 @@ use super::{Case, Code, Facts, Finding, Severity};
 use crate::apimachinery::metadata::Condition;
 use crate::calendar::Calendar;
 use crate::engine::decision::{Group, MetricResult, MetricStep, PodRow};
-use crate::order;
+use crate::order::{self, Names};
 use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase, Pod};
 
 /// How long a pod may take to start if it has neither restarted nor is waiting for anything unusual.
@@ -220,7 +220,7 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     if pods.is_empty() {
         return None;
     }
-    let names: HashSet<&str> = pods
+    let names: Names<&str> = pods
         .iter()
         .map(|it| case.pod_of(&it.row))
         .filter(|pod| is_alive(pod))
@@ -287,7 +287,7 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
     let (metric, rows) = of_cpu
         .map(|step| (step.index, step.pods.iter().filter(is_unready).collect::<Vec<_>>()))
         .find(|(_, rows)| !rows.is_empty())?;
-    let names: HashSet<&str> = rows.iter().map(|row| &*case.pod_of(row).name).collect();
+    let names: Names<&str> = rows.iter().map(|row| &*case.pod_of(row).name).collect();
     let unready = case.if_never_ready(|pod| names.contains(&*pod.name));
     if unready == case.answer() {
         return None;
@@ -324,7 +324,7 @@ pub(super) fn never_ready(case: &Case<'_>) -> Option<Finding> {
         pods: stuck.iter().map(about).collect(),
         revision: stuck_revision.filter(|_| is_new).map(Into::into),
     };
-    let names: HashSet<&str> = stuck.iter().map(|pod| &*pod.name).collect();
+    let names: Names<&str> = stuck.iter().map(|pod| &*pod.name).collect();
     let ready = case.if_ready(|pod| names.contains(&*pod.name));
     Some(case.weigh(facts, ready, Severity::Warning))
 }
@@ -351,7 +351,7 @@ pub(super) fn terminating(case: &Case<'_>) -> Option<Finding> {
 pub(super) fn starting(case: &Case<'_>) -> Option<Finding> {
     let (step, pods, how) =
         case.metrics().find_map(|step| not_ready_yet(case, step).or_else(|| hot(case, step)))?;
-    let names: HashSet<&str> = pods.iter().map(|pod| &*pod.name).collect();
+    let names: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
     let without = case.without_pods(|pod| names.contains(&*pod.name));
     let answer = case.answer();
     if without == answer || without.proposal.is_none() {

@@ -1,7 +1,7 @@
 //! Findings about the requests of pods, on which utilization is based, and about targets that the
 //! usage of a pod cannot reach or cannot leave.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -15,7 +15,7 @@ use crate::apimachinery::quantity::Amount;
 use crate::engine::decision::{Block, Decision, Group, MetricResult, MetricStep, PodRow};
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
-use crate::order;
+use crate::order::{self, Names};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{MetricTarget, MetricValueStatus};
 use crate::snapshot::metric::ContainerUsage;
@@ -256,7 +256,7 @@ pub(super) fn missing(case: &Case<'_>) -> Vec<Finding> {
         // These pods leave by themselves, or should have labels of their own.
         let goes =
             |it: &&Unrequested| matches!(it.source, Source::Foreign { .. } | Source::Earlier);
-        let going: Vec<&str> = containers
+        let going: Names<&str> = containers
             .iter()
             .filter(goes)
             .flat_map(|it| it.pods.iter().map(|pod| &**pod))
@@ -266,7 +266,7 @@ pub(super) fn missing(case: &Case<'_>) -> Vec<Finding> {
                 Some(case.without(|snapshot| look_at(snapshot, step.index, container)))
             }
             None if containers.iter().all(|it| goes(&it)) => {
-                Some(case.without_pods(|pod| going.contains(&&*pod.name)))
+                Some(case.without_pods(|pod| going.contains(&pod.name)))
             }
             None => None,
         };
@@ -408,7 +408,7 @@ pub(super) fn diluted(case: &Case<'_>) -> Vec<Finding> {
     metrics.filter_map(|(step, _)| diluted_metric(case, step)).collect()
 }
 
-fn diluted_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
+fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
     /// Shares that are no further apart count as equal.
     const SPREAD: f64 = 2.0;
     /// The busiest container is this much busier than the pod.
@@ -469,7 +469,7 @@ fn count_sidecars(snapshot: &mut Snapshot) {
 
 /// Returns the shares by container, the highest usage first, of containers that all counted pods have; `None`
 /// if not all of them are known.
-fn shares(case: &Case<'_>, step: &MetricStep) -> Option<Vec<Share>> {
+fn shares<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<Share>> {
     let rules = case.rules();
     let mut pods = 0;
     // With the number of pods that have the container.
@@ -631,7 +631,7 @@ pub(super) fn differ_from_template<'p>(case: &Case<'p>) -> Option<Finding> {
         .map(|it| request_of(it, &step.name).map(Amount::milli_value));
     let request = total(requests).filter(|it| *it > 0);
     let average = request.and_then(|it| Some(it.checked_mul(percent.into())? / 100));
-    let names: HashSet<&str> = own.iter().map(|pod| &*pod.name).collect();
+    let names: Names<&str> = own.iter().map(|pod| &*pod.name).collect();
     let without = case.without(|snapshot| {
         for pod in snapshot.pods.iter_mut().filter(|pod| names.contains(&*pod.name)) {
             for container in pod.containers_mut() {
@@ -792,7 +792,7 @@ pub(super) fn unreachable_target(case: &Case<'_>) -> Vec<Finding> {
         .collect()
 }
 
-fn unreachable_metric(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
+fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
     /// Pods that use this share of what their limits allow are held back by them.
     const NEAR: f64 = 0.9;
     /// Measured usage stays a little below a limit.
@@ -852,7 +852,7 @@ fn highest_below(end: i32, has: impl Fn(i32) -> bool) -> Option<i32> {
 
 /// Whether the limits of each counted pod allow more than its share of the target, and therefore more for
 /// all pods together; `None` if a container whose usage counts has no limit.
-fn each_can_exceed(case: &Case<'_>, step: &MetricStep) -> Option<bool> {
+fn each_can_exceed<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<bool> {
     let counts =
         |own: &&ContainerUsage| step.container.as_ref().is_none_or(|only| **only == *own.name);
     for (row, pod) in counted(case, step) {
@@ -880,9 +880,9 @@ fn each_can_exceed(case: &Case<'_>, step: &MetricStep) -> Option<bool> {
 
 /// Returns the pass on a changed snapshot in which the containers of the counted pods use everything that
 /// their limits allow; `None` if one has no limit.
-fn at_limits(
-    case: &Case<'_>,
-    step: &MetricStep,
+fn at_limits<'p>(
+    case: &Case<'p>,
+    step: &'p MetricStep,
     change: impl FnOnce(&mut Snapshot),
 ) -> Option<Decision> {
     let full = full_usage(case, step)?;
@@ -898,9 +898,9 @@ fn at_limits(
 
 /// Whether the limits of the counted pods keep a metric from exceeding another target; `None` if that is not
 /// known.
-pub(super) fn limits_keep_below(
-    case: &Case<'_>,
-    step: &MetricStep,
+pub(super) fn limits_keep_below<'p>(
+    case: &Case<'p>,
+    step: &'p MetricStep,
     target: &MetricTarget,
 ) -> Option<bool> {
     let decision = at_limits(case, step, |snapshot| {

@@ -1,8 +1,6 @@
 //! Findings about misleading values: old samples, a value in a different unit from its target, and
 //! a target that lets a value multiply the replicas.
 
-use std::collections::HashSet;
-
 use jiff::{SignedDuration, Timestamp};
 
 use super::requests::total;
@@ -10,6 +8,7 @@ use super::{Case, Facts, Finding, Severity};
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::engine::decision::{Because, Group, MetricStep};
 use crate::engine::pods::counted_containers;
+use crate::order::Names;
 use crate::snapshot::clock::Why;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ZERO_TIME};
@@ -93,7 +92,7 @@ pub(super) fn stale_samples(case: &Case<'_>) -> Vec<Finding> {
             continue;
         }
         let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
-        let ready: HashSet<&str> = ready.map(|row| &*case.pod_of(row).name).collect();
+        let ready: Names<&str> = ready.map(|row| &*case.pod_of(row).name).collect();
         let counted = |name: &str| ready.contains(name);
         let times: Vec<(Timestamp, Option<SignedDuration>)> = match snapshot.metrics.get(step.index)
         {

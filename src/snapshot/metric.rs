@@ -15,6 +15,7 @@ use crate::apimachinery::go::GoDuration;
 use crate::apimachinery::json::{duplicate, null_as_default};
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::{LabelSelector, Labels};
+use crate::order::{self, Cursor};
 
 /// The usage of one pod's containers: an item of the resource metrics API.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +32,25 @@ pub struct PodMetrics {
     pub window: SignedDuration,
     /// Usage by container, including sidecars.
     pub containers: Vec<ContainerUsage>,
+}
+
+/// The items of the resource metrics API by the name of their pod.
+pub(crate) struct Measured<'s> {
+    by_name: Vec<&'s PodMetrics>,
+    cursor: Cursor,
+}
+
+impl<'s> Measured<'s> {
+    pub(crate) fn of(items: &'s [Shared<PodMetrics>]) -> Self {
+        let mut by_name: Vec<&PodMetrics> = items.iter().map(|item| &**item).collect();
+        order::sort_by_key(&mut by_name, |item| &*item.name);
+        Self { by_name, cursor: Cursor::default() }
+    }
+
+    /// Returns the item of a pod; of several, the last one counts.
+    pub(crate) fn of_pod(&self, name: &str) -> Option<&'s PodMetrics> {
+        self.cursor.find(&self.by_name, |item| &item.name, name).copied()
+    }
 }
 
 impl PodMetrics {

@@ -61,7 +61,7 @@ pub struct Pod {
     /// The settings, if it has a controller manager's container.
     pub manager: Option<Box<ManagerSettings>>,
     /// The object that controls it. No pass uses this or the following fields; they explain an answer.
-    pub owner: Option<Box<OwnerReference>>,
+    pub owner: Option<Shared<OwnerReference>>,
     /// `metadata.creationTimestamp`.
     pub created: Option<Timestamp>,
     /// The annotations about scaling.
@@ -79,6 +79,9 @@ impl Pod {
     pub(crate) fn share(&mut self, before: &Self) {
         if self.labels == before.labels {
             self.labels = before.labels.clone();
+        }
+        if self.owner == before.owner {
+            self.owner = before.owner.clone();
         }
         for (own, other) in [
             (&mut self.containers, &before.containers),
@@ -354,7 +357,7 @@ impl<'de> Deserialize<'de> for Pod {
             start_time: status.start_time,
             ready: status.conditions.ready,
             unschedulable: status.conditions.unschedulable,
-            owner: owners.find(|owner| owner.controller == Some(true)).map(Box::new),
+            owner: owners.find(|owner| owner.controller == Some(true)).map(Into::into),
             created: metadata.creation_timestamp,
             annotations: metadata.annotations,
             statuses,

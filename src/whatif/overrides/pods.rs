@@ -9,8 +9,8 @@ use super::{Override, Reported, look};
 use crate::apimachinery::selector::Selector;
 use crate::engine::decision::{Decision, Group, MetricStep};
 use crate::error::Error;
-use crate::order;
-use crate::snapshot::metric::PodMetrics;
+use crate::order::{self, Names};
+use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
 use crate::snapshot::shared::Shared;
@@ -260,9 +260,13 @@ fn put(snapshot: &mut Snapshot, name: &str, state: State) {
 
 /// Takes some pods away, and their values with them.
 pub(crate) fn remove_pods(snapshot: &mut Snapshot, goes: impl Fn(&Pod) -> bool) {
-    let goes = snapshot.pods.iter().filter(|pod| goes(pod));
-    let gone: HashSet<Box<str>> = goes.map(|pod| pod.name.clone()).collect();
-    snapshot.pods.retain(|pod| !gone.contains(&pod.name));
+    let mut gone: Vec<Box<str>> = Vec::new();
+    snapshot.pods.retain(|pod| {
+        let goes = goes(pod);
+        gone.extend(goes.then(|| pod.name.clone()));
+        !goes
+    });
+    let gone: Names<Box<str>> = gone.into_iter().collect();
     forget(snapshot, |pod| gone.contains(pod));
 }
 
@@ -279,22 +283,28 @@ pub(crate) fn make_ready(
     // A metric of a resource that fails for want of a pod's value has no rows.
     let failed = decision.metrics().filter(|step| step.is_resource() && step.pods.is_empty());
     let failed: Vec<&MetricStep> = failed.collect();
+    let measured = Measured::of(&snapshot.pod_metrics);
     let is_measured = |pod: &Pod| {
-        let own = snapshot.pod_metrics.iter().find(|own| own.name == pod.name);
+        let own = measured.of_pod(&pod.name);
         failed.iter().all(|step| {
             own.is_some_and(|it| it.usage(&step.name, step.container.as_deref()).is_some())
         })
     };
     let unmeasured = snapshot.pods.iter().filter(|pod| !failed.is_empty() && !is_measured(pod));
-    let lacks: HashSet<Box<str>> =
-        lacks.chain(unmeasured).filter(|pod| wanted(pod)).map(|pod| pod.name.clone()).collect();
-    let counted = counted(snapshot, decision);
+    let lacks = lacks.chain(unmeasured).filter(|pod| wanted(pod));
+    let lacks = order::set(lacks.map(|pod| pod.name.clone()));
+    let counted = match lacks.is_empty() {
+        true => Vec::new(),
+        false => counted(snapshot, decision),
+    };
     for pod in snapshot.pods.iter_mut().filter(|pod| wanted(pod)) {
         be_ready(pod);
     }
-    if let Some(model) = counted.first().filter(|_| !lacks.is_empty()) {
+    if let Some(model) = counted.first() {
+        let count = lacks.len();
+        let lacks: Names<Box<str>> = lacks.into_iter().collect();
         remove_pods(snapshot, |pod| lacks.contains(&pod.name));
-        add(snapshot, model, &counted, lacks.len());
+        add(snapshot, model, &counted, count);
     }
 }
 
@@ -354,7 +364,7 @@ fn scale_to(
     decision: &Decision,
     notes: &mut Vec<Note>,
 ) -> Result<(), Error> {
-    let uncounted: HashSet<Box<str>> = uncounted(snapshot, decision);
+    let uncounted = uncounted(snapshot, decision);
     // Pods that are on their way out are no one's replicas.
     let stays = |pod: &&Shared<Pod>| {
         pod.deletion_timestamp.is_none() && !matches!(pod.phase, Phase::Failed | Phase::Succeeded)
@@ -365,7 +375,7 @@ fn scale_to(
     if pods.len() > wanted {
         // The last of the list go: first by name, and what does not count behind all that does.
         order::sort_by_key(&mut pods, |pod| uncounted.contains(&pod.name));
-        let gone: HashSet<Box<str>> = pods.drain(wanted..).map(|pod| pod.name.clone()).collect();
+        let gone: Names<Box<str>> = pods.drain(wanted..).map(|pod| pod.name.clone()).collect();
         snapshot.pods.retain(|pod| !gone.contains(&pod.name));
         forget(snapshot, |pod| gone.contains(pod));
     } else if pods.len() < wanted {
@@ -384,7 +394,7 @@ fn scale_to(
 }
 
 /// The pods that are not ready, or do not count with a value for some metric.
-fn uncounted(snapshot: &Snapshot, decision: &Decision) -> HashSet<Box<str>> {
+fn uncounted(snapshot: &Snapshot, decision: &Decision) -> Names<Box<str>> {
     let looked = decision.metrics().next().is_some();
     let own;
     let decision = if looked {
@@ -402,7 +412,7 @@ fn uncounted(snapshot: &Snapshot, decision: &Decision) -> HashSet<Box<str>> {
 
 /// Adds pods that are ready and use the average of those that count.
 fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Shared<Pod>], count: usize) {
-    let counted: HashSet<&str> = counted.iter().map(|pod| &*pod.name).collect();
+    let counted: Names<&str> = counted.iter().map(|pod| &*pod.name).collect();
     let mut usage: Option<(PodMetrics, Vec<Vec<Average>>)> = None;
     let of_usage = snapshot.pod_metrics.iter().filter(|item| counted.contains(&*item.name));
     let of_usage: Vec<&PodMetrics> = of_usage.map(|item| &**item).collect();

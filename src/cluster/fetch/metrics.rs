@@ -2,12 +2,15 @@
 //! metric; what to do about it is reported separately. Follows `rest_metrics_client.go` of
 //! `pkg/controller/podautoscaler/metrics`.
 
+use std::io;
+
 use futures_util::{StreamExt, stream};
+use tokio::task::spawn_blocking;
 
 use super::super::Failure;
 use super::Fetch;
 use super::pages::{OBJECTS, too_many};
-use super::read::List;
+use super::read::{List, read};
 use super::right::advice;
 use crate::apimachinery::selector::LabelSelector;
 use crate::cluster::fetch::discovery::{Discovery, Resource, built_in, segment};
@@ -19,6 +22,9 @@ use crate::snapshot::{ExternalValue, MetricAnswer, Unread};
 
 /// How many metrics are requested concurrently.
 const AT_ONCE: usize = 8;
+
+/// The length of an answer that is read sooner than another thread could begin to.
+const SHORT: usize = 64 << 10;
 
 /// The group of the custom metrics API.
 pub(super) const CUSTOM: &str = "custom.metrics.k8s.io";
@@ -88,13 +94,16 @@ impl Fetch<'_> {
     }
 
     async fn usage(&self, path: &str) -> Result<Vec<Shared<PodMetrics>>, Failure> {
-        let page: List<Shared<PodMetrics>> = self.metrics_json(path, "PodMetricsList").await?;
-        let mut items = page.items.unwrap_or_default();
-        if items.len() > OBJECTS {
-            return Err(self.unreadable(path, too_many()));
-        }
-        shared::with_previous(&mut items, PodMetrics::share);
-        Ok(items)
+        let body = self.metrics_body(path).await?;
+        // The API has no pages, and this thread also requests those of the pods.
+        let items = match body.len() > SHORT {
+            true => {
+                let read = spawn_blocking(move || all_usage(&body).map_err(io::Error::other));
+                self.session.finished(read).await.map_err(|e| e.to_string())
+            }
+            false => all_usage(&body),
+        };
+        items.map_err(|cause| self.unreadable(path, cause))
     }
 
     /// Returns the answers of the custom and external metrics APIs, in the order of the metrics in the spec;
@@ -175,6 +184,16 @@ impl Fetch<'_> {
         let page: List<MetricValue> = self.metrics_json(path, "MetricValueList").await?;
         Ok(page.items.unwrap_or_default())
     }
+}
+
+fn all_usage(body: &[u8]) -> Result<Vec<Shared<PodMetrics>>, String> {
+    let page: List<Shared<PodMetrics>> = read("PodMetricsList", body)?;
+    let mut items = page.items.unwrap_or_default();
+    if items.len() > OBJECTS {
+        return Err(too_many());
+    }
+    shared::with_previous(&mut items, PodMetrics::share);
+    Ok(items)
 }
 
 fn metric_query(selector: Option<&LabelSelector>, parameter: &str) -> String {

@@ -11,9 +11,11 @@ use std::ops::Deref;
 use serde::de::{DeserializeOwned, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+mod cut;
 mod objects;
 pub(crate) mod place;
 
+pub(crate) use cut::without_lists;
 pub(crate) use objects::{Elements, Objects};
 use place::{FieldPath, bytes_until};
 

@@ -51,7 +51,9 @@ pub(super) fn selected_pods(
     selects: impl Fn(&Pod) -> bool + Send + Sync + 'static,
 ) -> ReadItems<Shared<Pod>> {
     Arc::new(move |page| {
-        let mut pods = all_items::<Shared<Pod>>(page)?;
+        let needed = json::without_lists(page, "managedFields");
+        // The place of an error is that in the whole page.
+        let mut pods = all_items::<Shared<Pod>>(&needed).or_else(|_| all_items(page))?;
         pods.retain(|pod| selects(pod));
         shared::with_previous(&mut pods, Pod::share);
         Ok(pods)

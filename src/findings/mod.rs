@@ -152,6 +152,7 @@ macro_rules! catalogue {
 
 catalogue! {
     TargetNotFound(outside) = "target-not-found",
+    ScaleNotWritten(outside) = "scale-not-written",
     ControllerSilent(outside) = "controller-silent",
     OtherWriter(outside) = "other-writer",
     PausedByKeda(outside) = "paused-by-keda",
@@ -411,6 +412,7 @@ fn ignored_metrics(pass: &Pass, ignored: &[Code]) -> Vec<Finding> {
 fn find_in(case: &Case<'_>, ignored: &[Code]) -> Vec<Finding> {
     let mut found: Vec<Finding> = Vec::new();
     found.extend(outside::target_not_found(case));
+    found.extend(outside::scale_not_written(case));
     found.extend(outside::controller_silent(case));
     found.extend(outside::other_writer(case));
     found.extend(outside::paused_by_keda(case));

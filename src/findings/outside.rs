@@ -16,6 +16,7 @@ use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine;
 use crate::engine::decision::{Because, Decision, Direction, MetricResult, Path, Step};
 use crate::snapshot::controller::Controller;
+use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaStatus, MetricValueStatus};
 use crate::snapshot::note::Note;
 use crate::snapshot::surroundings::{ManifestReplicas, ScaledObject, Workload};
@@ -44,6 +45,19 @@ pub enum Missing {
     Object,
     /// The kind has no scale.
     Scale,
+}
+
+/// The controller cannot write the scale of the target.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScaleNotWritten {
+    /// The API server's message.
+    pub error: String,
+    /// The replicas that the pass would write.
+    pub to: i32,
+    /// Since when it has failed; `None` if this pass is known to fail.
+    pub since: Option<Timestamp>,
+    /// How many times it has failed, according to the latest event about that.
+    pub times: Option<i32>,
 }
 
 /// KEDA has been told not to scale.
@@ -421,6 +435,42 @@ pub(super) fn field_ignored(case: &Case<'_>) -> Vec<Finding> {
         }
     };
     found.into_iter().map(finding).collect()
+}
+
+/// `scale-not-written`
+pub(super) fn scale_not_written(case: &Case<'_>) -> Option<Finding> {
+    /// The controller's words before the API server's, in the condition (`reconcileAutoscaler`).
+    const UNABLE: &str = "the HPA controller was unable to update the target scale: ";
+    /// What another writer causes once.
+    const CONFLICT: &str = "the object has been modified";
+    let pass = case.pass;
+    let hpa = &case.snapshot().hpa;
+    let failed = |it: &&Event| it.is_about(hpa) && it.reason == "FailedRescale";
+    let events = pass.input.evidence.events.iter().filter(failed);
+    let times = events.max_by_key(|it| it.last).map(|it| it.count.max(1));
+    if let Some((to, error)) = case.decision().unwritten() {
+        let facts = ScaleNotWritten { error: error.to_owned(), to, since: None, times };
+        let without = case.without(|snapshot| snapshot.scale_update_error = None);
+        return Some(Finding::explaining(Severity::Error, facts).without(without));
+    }
+    // Whether this one can be written is not known, only that the last one could not.
+    let to = case.decision().outcome.scale_to?;
+    let now = case.scale()?.spec_replicas;
+    let mut conditions = hpa.status.conditions.iter();
+    let able = conditions.find(|it| it.type_ == "AbleToScale" && it.status == "False")?;
+    let error = able.message.strip_prefix(UNABLE).unwrap_or(&able.message);
+    let is_last = able.reason == "FailedUpdateScale"
+        && hpa.status.current_replicas == now
+        && pass.input.observed_replicas.is_none()
+        && !hpa.written.by_us
+        && !error.contains(CONFLICT);
+    let scaled = |it: &Event| it.is_rescale_of(hpa) && it.last > hpa.written.status;
+    if !is_last || pass.input.evidence.events.iter().any(scaled) {
+        return None;
+    }
+    let since = able.last_transition_time.or(hpa.written.status)?;
+    let facts = ScaleNotWritten { error: error.to_owned(), to, since: Some(since), times };
+    Some(Finding::explaining(Severity::Warning, facts))
 }
 
 /// `other-writer`

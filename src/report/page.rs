@@ -161,14 +161,18 @@ impl Words<'_> {
         }
     }
 
-    /// Words what happens; if the controller cannot decide or does not run, with the finding that is the
-    /// cause.
+    /// Words what happens; if the controller cannot decide, does not run or could not write, with the finding that
+    /// is the cause.
     fn headline(&self, headline: Headline) -> String {
         let text = headline.text(self.symbols);
         let first = self.explanation.findings.first();
         let first = first.filter(|first| first.severity < Severity::Info);
         let is_undecided = matches!(headline, Headline::Undecided(_) | Headline::CannotRead);
-        match first.filter(|first| is_undecided || first.code == Code::ControllerSilent) {
+        let is = |code| first.is_some_and(|first| first.code == code);
+        if matches!(headline, Headline::Scale { .. }) && is(Code::ScaleNotWritten) {
+            return format!("{text}: the last write failed");
+        }
+        match first.filter(|_| is_undecided || is(Code::ControllerSilent)) {
             Some(first) => format!("{text}: {}", first.code.as_str().replace('-', " ")),
             None => text,
         }

@@ -504,6 +504,10 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
     };
     let checks: Vec<(&'static str, bool)> = match &finding.facts {
         Facts::TargetNotFound(_) => vec![("there is no scale", current.is_none())],
+        Facts::ScaleNotWritten(it) => {
+            let would = decision.unwritten().map(|(to, _)| to).or(decision.outcome.scale_to);
+            vec![("to", would == Some(it.to)), ("now", would != current)]
+        }
         Facts::ControllerSilent(ControllerSilent::Lapsed { renewed }) => {
             vec![("the lease is old", *renewed < snapshot.now)]
         }

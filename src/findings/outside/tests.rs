@@ -461,6 +461,60 @@ fn a_controller_that_makes_no_passes() {
     }
 }
 
+/// At 90 % of 50 %, four pods become eight, if the scale can be written.
+#[test]
+fn a_scale_that_cannot_be_written() {
+    let denied = "admission webhook \"limits\" denied the request";
+    let failed = |reason: &str, message: &str| {
+        let message =
+            format!("the HPA controller was unable to update the target scale: {message}");
+        let able = json!({"type": "AbleToScale", "status": "False", "reason": reason,
+            "message": message, "lastTransitionTime": "2026-11-21T05:40:00Z"});
+        build::with(settled(4), &json!({"status": {"conditions": [able]}}))
+    };
+    let last = failed("FailedUpdateScale", denied);
+    let stated = build::state(&json!({"errors": [{"api": "scaleUpdate", "message": denied}]}));
+    let since: Option<jiff::Timestamp> = Some("2026-11-21T05:40:00Z".parse().unwrap());
+    let event = |reason: &str, size: i32, time: &str| {
+        build::with(rescale(size, 80), &json!({"reason": reason, "lastTimestamp": time}))
+    };
+    let failing = event("FailedRescale", 8, "2026-11-21T05:59:50Z");
+    let conflict =
+        "Operation cannot be fulfilled on deployments.apps \"web\": the object has been modified";
+    for (items, cpu, want) in [
+        (vec![state(), last.clone()], "90m", Some((Severity::Warning, since, None))),
+        (
+            vec![state(), last.clone(), failing.clone()],
+            "90m",
+            Some((Severity::Warning, since, Some(80))),
+        ),
+        (vec![stated, settled(4)], "90m", Some((Severity::Error, None, None))),
+        // It is not to be written, was written in the meantime, or failed once because of another writer.
+        (vec![state(), last.clone()], "50m", None),
+        (
+            vec![state(), last.clone(), event("SuccessfulRescale", 4, "2026-11-21T05:59:58Z")],
+            "90m",
+            None,
+        ),
+        (
+            vec![state(), build::with(last.clone(), &json!({"status": {"currentReplicas": 3}}))],
+            "90m",
+            None,
+        ),
+        (vec![state(), failed("FailedUpdateScale", conflict)], "90m", None),
+        (vec![state(), failed("FailedGetScale", denied)], "90m", None),
+        (vec![state(), settled(4), failing], "90m", None),
+    ] {
+        let items = with_pods(items.into_iter().chain([build::scale(4)]), 4, cpu);
+        let got = find(Code::ScaleNotWritten, &items).map(|it| {
+            let Facts::ScaleNotWritten(facts) = it.facts else { panic!("{it:?}") };
+            assert_eq!((&*facts.error, facts.to, it.explains), (denied, 8, true));
+            (it.severity, facts.since, facts.times)
+        });
+        assert_eq!(got, want, "{items:?}");
+    }
+}
+
 /// A status that is older than what every pass would have written.
 #[test]
 fn a_status_that_passes_would_have_changed() {

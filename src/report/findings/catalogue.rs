@@ -18,6 +18,11 @@ pub fn entry(code: Code) -> Entry {
             "The target of the HPA, its kind or its scale does not exist.",
             "Correct `scaleTargetRef`, or create the target.",
         ),
+        Code::ScaleNotWritten => (
+            "The API server refuses to change the scale of the target: as the input says, or as the last status \
+             says of its pass, while this pass would change the replicas as well.",
+            "Change what refuses it: an admission webhook, a quota, or a right that the controller lacks.",
+        ),
         Code::ControllerSilent => (
             "The controller makes no passes: the lease of the controller manager has run out, the \
              HPA controller is switched off, or no status has been written in several sync periods in which every \

@@ -46,7 +46,7 @@ fn cause(line: &str) -> (&str, Option<&str>) {
 }
 
 /// Returns the cause of a backend's error, which is its end, as far as a summary has room for it.
-fn end(text: &str) -> String {
+pub(super) fn end(text: &str) -> String {
     const END: usize = 70;
     let (line, _) = cause(text.lines().next().unwrap_or_default());
     let words = line.match_indices(' ').map(|(at, _)| &line[at + 1..]);

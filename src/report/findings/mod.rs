@@ -138,6 +138,7 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
         let about = About { pass, finding };
         let words: &dyn Words = match &finding.facts {
             Facts::TargetNotFound(facts) => facts,
+            Facts::ScaleNotWritten(facts) => facts,
             Facts::ControllerSilent(facts) => facts,
             Facts::OtherWriter(facts) => facts,
             Facts::PausedByKeda(facts) => facts,

@@ -3,12 +3,13 @@
 use jiff::Timestamp;
 use serde_json::json;
 
+use super::metrics::end;
 use super::{About, Text, Words};
 use crate::apimachinery::names::shell_word;
 use crate::engine::decision::Direction;
 use crate::findings::outside::{
     Again, By, ControllerSilent, DiffersFromStatus, FieldIgnored, Missing, OtherWriter,
-    PausedByKeda, Setting, TargetNotFound, Writer,
+    PausedByKeda, ScaleNotWritten, Setting, TargetNotFound, Writer,
 };
 use crate::report::words::{count, distance, duration, future, list, number, time, value};
 use crate::saved::assemble::resource_of;
@@ -67,6 +68,42 @@ impl Words for TargetNotFound {
             None => format!("Correct {reference}, or create the target."),
         };
         Text { summary, evidence, advice: advice.into(), commands, objects }
+    }
+}
+
+impl Words for ScaleNotWritten {
+    fn text(&self, about: &About<'_>) -> Text {
+        let now = about.now();
+        let target = about.hpa().reference();
+        let replicas = about.pass.decision.replicas_before().unwrap_or_default();
+        let mut evidence = vec![format!("The API server says: {}.", self.error)];
+        evidence.extend(self.since.map(|since| {
+            format!("The status has said so since {} (FailedUpdateScale).", time(now, since))
+        }));
+        evidence.extend(self.times.map(|times| {
+            format!("The latest event FailedRescale counts {}.", count(times, "failure"))
+        }));
+        evidence
+            .extend(about.without().map(|without| format!("Once it can be written: {without}.")));
+        let error = end(&self.error);
+        let summary = match self.since {
+            None => format!("{target} cannot be scaled and stays at {replicas}: {error}"),
+            Some(since) => {
+                format!("{target} could not be scaled for {}: {error}", distance(since, now))
+            }
+        };
+        let scale = format!("kubectl scale {} {}", about.target(), about.namespace());
+        Text {
+            summary,
+            evidence,
+            advice: "Change the webhook, quota or right that is the reason.".into(),
+            commands: vec![
+                format!("{scale} --replicas={} --dry-run=server", self.to),
+                "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"
+                    .to_owned(),
+            ],
+            objects: [vec![about.target()], about.own()].concat(),
+        }
     }
 }
 

@@ -164,6 +164,17 @@ fn is_beyond(pass: &Pass) -> bool {
     matches!(pass.decision.path(), Some(AtABound::AboveMax | AtABound::BelowMin))
 }
 
+/// A pass that scales, while the last one could not write that.
+#[test]
+fn the_headline_says_that_the_last_write_failed() {
+    let verdict = |name: &str| {
+        let pass = cases()[&root().join("tests/cases").join(name)].pass().expect("a pass");
+        Page::new(&Explanation::new(&pass), false, Symbols::UNICODE).verdict
+    };
+    assert_eq!(verdict("Y14.json"), "SCALE UP 4 → 6: THE LAST WRITE FAILED");
+    assert_eq!(verdict("Y13.json"), "SCALE UP 4 → 6");
+}
+
 /// What a saved state says is found, evidence included, is found when it is read again.
 #[test]
 fn saving_a_state_changes_no_finding() {

@@ -185,7 +185,11 @@ impl Run<'_> {
         let (min, max) = (hpa.spec.min_replicas.unwrap_or(1), hpa.spec.max_replicas);
         let mut current = self.current;
         let mut steps = Vec::new();
-        let mut until = now.plus(longest.plus(period));
+        // Whoever states a history may have another clock.
+        let changes = memory.scale_up_events.iter().chain(&memory.scale_down_events);
+        let times = changes.map(|event| event.time);
+        let newest = times.chain(memory.recommendations.iter().map(|past| past.time)).max();
+        let mut until = newest.map_or(*now, |newest| newest.max(*now)).plus(longest.plus(period));
         for pass in 0..PASSES {
             let time = now.plus(period.saturating_mul(pass));
             if time > until || current == 0 || steps.len() == STEPS {
@@ -219,7 +223,7 @@ impl Run<'_> {
                 }
                 current = replicas;
                 steps.push((replicas, time));
-                until = time.plus(longest.plus(period));
+                until = until.max(time.plus(longest.plus(period)));
             }
         }
         steps

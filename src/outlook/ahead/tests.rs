@@ -86,6 +86,10 @@ fn a_hold_ends_when_its_recommendation_is_too_old() {
         (89, 225),
         (285, 15),
         (0, 300),
+        // Stated by another clock, which is ahead.
+        (-10, 315),
+        (-40, 345),
+        (-600, 900),
     ] {
         let remembered = memory(&[(10, age)], None);
         let found = rows(&snapshot(10, 5, &json!({})), &remembered);

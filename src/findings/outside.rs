@@ -572,12 +572,16 @@ fn replicas_owner<'p>(case: &Case<'p>) -> Option<&'p OwnerReference> {
     workload.metadata.controller()
 }
 
-/// Managers of the scale subresource behind which there is a person: kubectl, and what shows a cluster.
-const BY_HAND: [&str; 6] = ["kubectl", "k9s", "node-fetch", "dashboard", "Mozilla", "headlamp"];
+/// Managers of the scale subresource behind which there is a person, beside kubectl.
+const BY_HAND: [&str; 6] = ["oc", "k9s", "node-fetch", "dashboard", "Mozilla", "headlamp"];
+
+fn is_kubectl(manager: &str) -> bool {
+    manager == "kubectl" || manager.starts_with("kubectl-")
+}
 
 fn by(entry: &ManagedFieldsEntry) -> By {
     match &*entry.manager {
-        name if entry.is_of_scale() => match BY_HAND.iter().any(|own| name.starts_with(own)) {
+        name if entry.is_of_scale() => match BY_HAND.contains(&name) || is_kubectl(name) {
             true => By::Scale,
             false => By::Autoscaler,
         },
@@ -586,7 +590,7 @@ fn by(entry: &ManagedFieldsEntry) -> By {
         name if name.starts_with("flux") || name == "kustomize-controller" => By::Flux,
         _ if entry.is_applied() => By::ServerSide,
         "kubectl-client-side-apply" => By::Apply,
-        name if name == "kubectl" || name.starts_with("kubectl-") => By::Hand,
+        name if is_kubectl(name) => By::Hand,
         _ => By::Program,
     }
 }

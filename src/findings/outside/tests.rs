@@ -309,7 +309,9 @@ fn replicas_that_somebody_else_set() {
     for (left, now, managed, annotations, want) in [
         (3, 8, &by_hand, &none, Some(Some(By::Scale))),
         (3, 8, &writes("k9s", "scale"), &none, Some(Some(By::Scale))),
+        (3, 8, &writes("kubectl-scale", "scale"), &none, Some(Some(By::Scale))),
         (3, 8, &writes("cronhpa", "scale"), &none, Some(Some(By::Autoscaler))),
+        (3, 8, &writes("ocelot", "scale"), &none, Some(Some(By::Autoscaler))),
         (9, 5, &writes("argocd-controller", ""), &argo, Some(Some(By::ArgoCd))),
         (9, 5, &writes("helm", ""), &helm, Some(Some(By::Helm))),
         (9, 5, &writes("kustomize-controller", ""), &none, Some(Some(By::Flux))),

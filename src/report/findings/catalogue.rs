@@ -37,7 +37,8 @@ pub fn entry(code: Code) -> Entry {
         ),
         Code::PausedByKeda => (
             "An annotation of the ScaledObject pauses KEDA, in both directions or in one. KEDA \
-             removes the HPA of a ScaledObject that is paused altogether.",
+             removes the HPA of a ScaledObject that is paused altogether; before 2.20, it keeps that of \
+             `paused-replicas`, with both bounds at that number.",
             "Remove the annotation from the ScaledObject.",
         ),
         Code::FieldIgnored => (
@@ -63,15 +64,17 @@ pub fn entry(code: Code) -> Entry {
             "Install what serves the API, or look at its APIService and at the pods behind it.",
         ),
         Code::MetricNotFound => (
-            "The custom or external metrics API does not know a metric by its name.",
-            "Correct the name, or add a rule for it to the adapter.",
+            "The custom or external metrics API does not know a metric by its name, or serves it for \
+             other kinds of objects only.",
+            "Correct the name or the object, or add a rule for it to the adapter.",
         ),
         Code::MetricFailing => (
             "A metrics API knows a metric and reports an error for it.",
             "Look at the backend that the adapter reads the metric from.",
         ),
         Code::MetricEmpty => (
-            "A metrics API answers without a value for the selector of a metric, or for any of the pods.",
+            "A metrics API answers without a value for the selector of a metric, or for any of the pods. \
+             No resource metric has one until about a minute after the first pod started.",
             "Correct the selector, or let the source report 0 instead of nothing.",
         ),
         Code::BlockedByFailedMetric => (

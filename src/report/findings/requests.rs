@@ -83,7 +83,8 @@ impl MissingRequest {
                 Some(format!("kubectl patch {target} {namespace} --type=merge -p {patch}"))
             }
             Source::Earlier if about.is_paused() => about.resume(),
-            Source::Earlier | Source::Lost => about.rollout_status(&names_of(&lacking.pods)),
+            Source::Earlier => about.rollout_status(&names_of(&lacking.pods)),
+            Source::Lost => about.rollout_status(&[]),
             Source::Foreign { .. } | Source::Unknown => None,
         }
     }

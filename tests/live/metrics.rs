@@ -57,7 +57,13 @@ pub(super) fn namespace_metric() -> Value {
 /// Discovery, which the pass asks for anyway, lists the metrics that the API serves.
 #[test]
 fn a_metric_that_is_not_served_has_a_near_one() {
-    for (served, evidence) in [("orders_rate", 2), ("latency", 1)] {
+    let unknown = "the custom metrics API does not know order_rate";
+    let elsewhere = "the custom metrics API serves order_rate for services, not for pods";
+    for (served, resource, kind, summary, evidence) in [
+        ("orders_rate", "pods", "Pod", unknown, 2),
+        ("latency", "pods", "Pod", unknown, 1),
+        ("order_rate", "services", "Service", elsewhere, 1),
+    ] {
         let mut cluster = recorded();
         // Without it, the rounds cannot be told apart on a busy machine.
         cluster.latency(Duration::from_millis(60));
@@ -66,8 +72,8 @@ fn a_metric_that_is_not_served_has_a_near_one() {
         with_metrics(&mut cluster, &json!([metric]));
         cluster.custom_metric(CustomMetric {
             name: served.to_owned(),
-            resource: "pods".to_owned(),
-            kind: ["Pod".to_owned(), "v1".to_owned()],
+            resource: resource.to_owned(),
+            kind: [kind.to_owned(), "v1".to_owned()],
             namespace: "default".to_owned(),
             object: "some-pod".to_owned(),
             value: "80".to_owned(),
@@ -78,6 +84,8 @@ fn a_metric_that_is_not_served_has_a_near_one() {
         let answer = super::explain(&server, &["-o", "json"]).answer();
         let found = &answer["findings"][0];
         assert_eq!(found["code"], "metric-not-found", "{answer}");
+        let said = found["summary"].as_str().expect("a summary");
+        assert!(said.starts_with(summary), "{said}");
         assert_eq!(found["evidence"].as_array().map(Vec::len), Some(evidence), "{found}");
         assert_eq!(server.requests().len(), 13, "{served}");
     }

@@ -1,6 +1,6 @@
 //! Findings about pods that count but should not, or do not count but should.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -10,6 +10,7 @@ use crate::apimachinery::metadata::Condition;
 use crate::calendar::Calendar;
 use crate::engine::decision::{Group, MetricResult, MetricStep, PodRow};
 use crate::order::{self, Names};
+use crate::pass::Pass;
 use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase, Pod};
 
 /// How long a pod may take to start if it has neither restarted nor is waiting for anything unusual.
@@ -154,6 +155,14 @@ pub struct ReplicasWithoutPods {
     pub waits_for: Option<Box<str>>,
 }
 
+impl UncountedPods {
+    /// Returns the names of the pods.
+    pub(crate) fn names<'p>(&self, pass: &'p Pass) -> BTreeSet<&'p str> {
+        let pods = &pass.input.snapshot.pods;
+        self.pods.iter().map(|it| &*pods[it.row.pod as usize].name).collect()
+    }
+}
+
 /// Pods cannot be scheduled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnschedulablePods {
@@ -268,11 +277,12 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     })
 }
 
-/// Returns the pods that a finding reports as stuck.
+/// Returns the pods that a finding reports as stuck, or as starting.
 fn stuck_in(facts: &Facts) -> Option<HashSet<&str>> {
     match facts {
         Facts::NeverReady(it) => Some(it.pods.iter().map(|pod| &*pod.name).collect()),
         Facts::UnschedulablePods(it) => Some(it.pods.iter().map(|name| &**name).collect()),
+        Facts::StartingPods(it) => Some(it.pods.iter().map(|name| &**name).collect()),
         _ => None,
     }
 }

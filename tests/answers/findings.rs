@@ -175,6 +175,22 @@ fn the_headline_says_that_the_last_write_failed() {
     assert_eq!(verdict("Y13.json"), "SCALE UP 4 → 6");
 }
 
+/// A finding about exactly the pods of another one, which says what to do about them, leaves the screen.
+#[test]
+fn the_same_pods_are_shown_once() {
+    let shows = |name: &str, wide: bool, code: &str| {
+        let pass = cases()[&root().join("tests/cases").join(name)].pass().expect("a pass");
+        let shown =
+            page(&Page::new(&Explanation::new(&pass), wide, Symbols::UNICODE), &Layout::default());
+        shown.contains(&format!("  {code}: "))
+    };
+    for (name, code) in [("33b.json", "container-metrics-missing"), ("43.json", "uncounted-pods")] {
+        assert_eq!([shows(name, false, code), shows(name, true, code)], [false, true], "{name}");
+    }
+    assert!(shows("33.json", false, "container-metrics-missing"));
+    assert!(shows("24b.json", false, "uncounted-pods"));
+}
+
 /// What a saved state says is found, evidence included, is found when it is read again.
 #[test]
 fn saving_a_state_changes_no_finding() {

@@ -10,6 +10,8 @@ mod pods;
 mod requests;
 mod values;
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
@@ -198,6 +200,14 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
         };
         let named_by = match facts {
             Facts::UncountedPods(facts) => facts.named_by,
+            Facts::ContainerMetricsMissing(facts) if *severity == Severity::Info => {
+                let lacking: BTreeSet<&str> = facts.pods.iter().map(|it| &*it.pod).collect();
+                let is_same = |it: &&Finding| match &it.facts {
+                    Facts::UncountedPods(it) if !it.count => it.names(pass) == lacking,
+                    _ => false,
+                };
+                findings.iter().find(is_same).map(Finding::code)
+            }
             _ => None,
         };
         FindingView { code: facts.code(), severity: *severity, metrics, named_by, text }

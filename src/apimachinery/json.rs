@@ -15,7 +15,7 @@ mod cut;
 mod objects;
 pub(crate) mod place;
 
-pub(crate) use cut::without_lists;
+pub(crate) use cut::cut_lists;
 pub(crate) use objects::{Elements, Objects};
 use place::{FieldPath, bytes_until};
 

@@ -5,13 +5,13 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::manager::ManagerSettings;
 use super::shared::Shared;
 use crate::apimachinery::annotations::Annotations;
-use crate::apimachinery::json::{Text, duplicate, list, null_as_default};
+use crate::apimachinery::json::{Text, duplicate, null_as_default};
 use crate::apimachinery::metadata::{Condition, OwnerReference};
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::Labels;
@@ -331,9 +331,52 @@ pub struct Meta<'a> {
     /// The annotations about scaling.
     #[serde(skip_serializing_if = "Annotations::is_empty", deserialize_with = "null_as_default")]
     pub annotations: Annotations,
-    /// The object's owners.
-    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
-    pub owner_references: Vec<OwnerReference>,
+    /// The owner that controls the object.
+    #[serde(
+        rename = "ownerReferences",
+        skip_serializing_if = "Controller::is_none",
+        deserialize_with = "null_as_default"
+    )]
+    pub controller: Controller,
+}
+
+/// The one among the owners of an object that controls it.
+#[derive(Debug, Clone, Default)]
+pub struct Controller(Option<Shared<OwnerReference>>);
+
+impl Controller {
+    fn is_none(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+impl Serialize for Controller {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Controller {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Owners;
+        impl<'de> Visitor<'de> for Owners {
+            type Value = Controller;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a list of owners")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut owners: A) -> Result<Controller, A::Error> {
+                let mut controller = Controller::default();
+                while let Some(owner) = owners.next_element::<Option<OwnerReference>>()? {
+                    let owner = owner.filter(|owner| owner.controller == Some(true));
+                    controller.0 = controller.0.or(owner.map(Into::into));
+                }
+                Ok(controller)
+            }
+        }
+        deserializer.deserialize_seq(Owners)
+    }
 }
 
 /// The Go zero time, which means that no transition time is stated.
@@ -342,7 +385,6 @@ pub(crate) const ZERO_TIME: Timestamp = Timestamp::constant(-62_135_596_800, 0);
 impl<'de> Deserialize<'de> for Pod {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let wire::Pod { metadata, spec, status } = wire::Pod::deserialize(deserializer)?;
-        let mut owners = metadata.owner_references.into_iter();
         let [containers, init_containers] =
             [spec.containers.list, spec.init_containers.list].map(Cow::into_owned);
         let mut statuses = status.container_statuses.0;
@@ -357,7 +399,7 @@ impl<'de> Deserialize<'de> for Pod {
             start_time: status.start_time,
             ready: status.conditions.ready,
             unschedulable: status.conditions.unschedulable,
-            owner: owners.find(|owner| owner.controller == Some(true)).map(Into::into),
+            owner: metadata.controller.0,
             created: metadata.creation_timestamp,
             annotations: metadata.annotations,
             statuses,
@@ -393,7 +435,7 @@ impl Pod {
                 deletion_timestamp: self.deletion_timestamp,
                 creation_timestamp: self.created,
                 annotations: self.annotations.clone(),
-                owner_references: self.owner.as_deref().cloned().into_iter().collect(),
+                controller: Controller(self.owner.clone()),
             },
             spec: wire::Spec {
                 containers: wire::Containers::of(&self.containers),

@@ -317,7 +317,7 @@ impl Fetch<'_> {
         let path = resource.path(self.namespace, "");
         let path = path.trim_end_matches('/');
         let pages = self.lists.map(|lists| Arc::clone(&lists.pages)).unwrap_or_default();
-        let items: ReadItems<Workload> = Arc::new(move |page| {
+        let items = ReadItems::new(move |page| {
             pages.fetch_add(1, Ordering::Relaxed);
             let text = std::str::from_utf8(page).map_err(|e| e.to_string())?;
             let mut objects = Objects::default();

@@ -37,8 +37,21 @@ const LONGEST: usize = 2 << 30;
 /// How many pages may be unread, or being read, before the next one is requested.
 const UNREAD: usize = 4;
 
-/// Reads the items of a page, of which it may leave some out.
-pub(super) type ReadItems<T> = Arc<dyn Fn(&[u8]) -> Result<Vec<T>, String> + Send + Sync>;
+/// How the items of a page are read.
+pub(super) struct ReadItems<T> {
+    /// Reads them, and may leave some out.
+    read: Box<dyn Fn(&[u8]) -> Result<Vec<T>, String> + Send + Sync>,
+    /// A field of the items with a list that is not read.
+    unread: Option<&'static str>,
+}
+
+impl<T> ReadItems<T> {
+    pub(super) fn new(
+        read: impl Fn(&[u8]) -> Result<Vec<T>, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { read: Box::new(read), unread: None }
+    }
+}
 
 /// Reads all items.
 fn all_items<T: DeserializeOwned>(page: &[u8]) -> Result<Vec<T>, String> {
@@ -50,14 +63,13 @@ fn all_items<T: DeserializeOwned>(page: &[u8]) -> Result<Vec<T>, String> {
 pub(super) fn selected_pods(
     selects: impl Fn(&Pod) -> bool + Send + Sync + 'static,
 ) -> ReadItems<Shared<Pod>> {
-    Arc::new(move |page| {
-        let needed = json::without_lists(page, "managedFields");
-        // The place of an error is that in the whole page.
-        let mut pods = all_items::<Shared<Pod>>(&needed).or_else(|_| all_items(page))?;
+    let read = ReadItems::new(move |page| {
+        let mut pods = all_items::<Shared<Pod>>(page)?;
         pods.retain(|pod| selects(pod));
         shared::with_previous(&mut pods, Pod::share);
         Ok(pods)
-    })
+    });
+    ReadItems { unread: Some("managedFields"), ..read }
 }
 
 /// A list, and the server's clock at its start.
@@ -86,7 +98,8 @@ impl Fetch<'_> {
         path: &str,
         kind: &str,
     ) -> Result<Dated<T>, Failure> {
-        let list = self.pages_of(path, "", kind, usize::MAX, Arc::new(all_items)).await?;
+        let items = ReadItems::new(all_items);
+        let list = self.pages_of(path, "", kind, usize::MAX, items).await?;
         Ok(list.unwrap_or_default())
     }
 
@@ -163,7 +176,7 @@ impl Fetch<'_> {
                     let whole = format!("{path}?{query}");
                     let response = self.session.get(&whole, JSON).await?;
                     let items = next_page(kind, SliceRead::new(&response.body))
-                        .and_then(|_| (for_whole.items)(&response.body));
+                        .and_then(|_| (for_whole.items.read)(&response.body));
                     let items = items.map_err(|cause| self.unreadable(&whole, cause))?;
                     return Ok(Some((items, response.date)));
                 }
@@ -210,10 +223,19 @@ impl<T> Reader<T> {
         let spare = || self.spare.lock().unwrap_or_else(PoisonError::into_inner);
         let mut memory = spare().pop().unwrap_or_default();
         let content = page.unpack_into(&mut memory).map_err(|e| e.to_string())?;
-        if self.length.fetch_add(content.len(), Ordering::Relaxed) + content.len() > LONGEST {
+        let length = content.len();
+        if self.length.fetch_add(length, Ordering::Relaxed) + length > LONGEST {
             return Err(format!("the list is longer than {} GiB", LONGEST >> 30));
         }
-        let items = (self.items)(content)?;
+        let ReadItems { read, unread } = &self.items;
+        let kept = unread.map_or(length, |field| json::cut_lists(content, field));
+        let items = match read(&content[..kept]) {
+            // The error states a place, which is to be that in the whole page.
+            Err(_) if kept < length => {
+                read(page.unpack_into(&mut memory).map_err(|e| e.to_string())?)?
+            }
+            items => items?,
+        };
         if self.count.fetch_add(items.len(), Ordering::Relaxed) + items.len() > OBJECTS {
             return Err(too_many());
         }

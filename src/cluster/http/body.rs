@@ -63,13 +63,16 @@ impl Packed {
         Ok(memory.into())
     }
 
-    /// Returns the content, using `memory` if it has to be stored.
-    pub(crate) fn unpack_into<'a>(&'a self, memory: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
-        if !self.gzip {
-            return Ok(&self.bytes);
-        }
-        let length = self.inflate(memory)?;
-        Ok(&memory[..length])
+    /// Stores the content at the start of `memory`, and returns it.
+    pub(crate) fn unpack_into<'m>(&self, memory: &'m mut Vec<u8>) -> io::Result<&'m mut [u8]> {
+        let length = match self.gzip {
+            true => self.inflate(memory)?,
+            false => {
+                memory.clone_from(&self.bytes);
+                self.len()
+            }
+        };
+        Ok(&mut memory[..length])
     }
 
     /// Returns a reader of the content, which inflates only as much as is read.
@@ -193,7 +196,7 @@ mod tests {
             let mut memory = Vec::new();
             let mut read = Vec::new();
             let results = [
-                body().unpack_into(&mut memory).map(<[u8]>::len),
+                body().unpack_into(&mut memory).map(|content| content.len()),
                 body().reader().read_to_end(&mut read),
                 body().unpack().map(|content| content.len()),
             ];

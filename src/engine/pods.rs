@@ -339,6 +339,7 @@ mod tests {
 
     use super::*;
     use crate::snapshot::controller::Gates;
+    use crate::snapshot::shared::Share;
 
     fn rules() -> Rules {
         let version = "v1.36".parse().unwrap();

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use smallvec::SmallVec;
 
 use super::pod::{Meta, Name, ResourceName, ZERO_TIME};
-use super::shared::Shared;
+use super::shared::{Share, Shared};
 use super::{ObjectValue, PodValue};
 use crate::apimachinery::go::GoDuration;
 use crate::apimachinery::json::{duplicate, null_as_default};
@@ -53,14 +53,15 @@ impl<'s> Measured<'s> {
     }
 }
 
-impl PodMetrics {
-    /// Shares with the item before it in a list what both have, as [`Pod::share`](super::pod::Pod::share) does.
-    pub(crate) fn share(&mut self, before: &Self) {
+impl Share for PodMetrics {
+    fn share(&mut self, before: &Self) {
         if self.labels == before.labels {
             self.labels = before.labels.clone();
         }
     }
+}
 
+impl PodMetrics {
     /// Returns the usage of a resource by the pod, or by one of its containers, in milli-units; for the pod
     /// only if all of its containers were measured (`getPodMetrics`, `getContainerMetrics`).
     pub(crate) fn usage(&self, resource: &str, container: Option<&str>) -> Option<i64> {

@@ -9,7 +9,7 @@ use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::manager::ManagerSettings;
-use super::shared::Shared;
+use super::shared::{Share, Shared};
 use crate::apimachinery::annotations::Annotations;
 use crate::apimachinery::json::{Text, duplicate, null_as_default};
 use crate::apimachinery::metadata::{Condition, OwnerReference};
@@ -74,25 +74,6 @@ pub struct Pod {
 }
 
 impl Pod {
-    /// Shares with the pod before it in a list what both have: lists are sorted by name, which brings the
-    /// pods of one template together. The decision about one then holds for all, and memory is saved.
-    pub(crate) fn share(&mut self, before: &Self) {
-        if self.labels == before.labels {
-            self.labels = before.labels.clone();
-        }
-        if self.owner == before.owner {
-            self.owner = before.owner.clone();
-        }
-        for (own, other) in [
-            (&mut self.containers, &before.containers),
-            (&mut self.init_containers, &before.init_containers),
-        ] {
-            if own.len() == other.len() && own.iter().zip(other).all(|(a, b)| a.is_identical(b)) {
-                *own = other.clone();
-            }
-        }
-    }
-
     /// Returns the noteworthy status of a container.
     pub fn status_of(&self, container: &str) -> Option<&ContainerStatus> {
         self.statuses.iter().find(|status| *status.name == *container)
@@ -112,6 +93,27 @@ impl Pod {
     /// Whether it has a container of a name, including init containers.
     pub fn has_container(&self, name: &str) -> bool {
         self.running(true).any(|it| &*it.name == name)
+    }
+}
+
+impl Share for Pod {
+    /// Shares with the pod before it in a list what both have: lists are sorted by name, which brings the
+    /// pods of one template together. The decision about one then holds for all, and memory is saved.
+    fn share(&mut self, before: &Self) {
+        if self.labels == before.labels {
+            self.labels = before.labels.clone();
+        }
+        if self.owner == before.owner {
+            self.owner = before.owner.clone();
+        }
+        for (own, other) in [
+            (&mut self.containers, &before.containers),
+            (&mut self.init_containers, &before.init_containers),
+        ] {
+            if own.len() == other.len() && own.iter().zip(other).all(|(a, b)| a.is_identical(b)) {
+                *own = other.clone();
+            }
+        }
     }
 }
 

@@ -10,14 +10,14 @@ use tokio::task::spawn_blocking;
 use super::super::Failure;
 use super::Fetch;
 use super::pages::{OBJECTS, too_many};
-use super::read::{List, read};
+use super::read::{List, SharingList, read};
 use super::right::advice;
 use crate::apimachinery::selector::LabelSelector;
 use crate::cluster::fetch::discovery::{Discovery, Resource, built_in, segment};
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
 use crate::snapshot::note::Note;
-use crate::snapshot::shared::{self, Shared};
+use crate::snapshot::shared::Shared;
 use crate::snapshot::{ExternalValue, MetricAnswer, Unread};
 
 /// How many metrics are requested concurrently.
@@ -187,13 +187,8 @@ impl Fetch<'_> {
 }
 
 fn all_usage(body: &[u8]) -> Result<Vec<Shared<PodMetrics>>, String> {
-    let page: List<Shared<PodMetrics>> = read("PodMetricsList", body)?;
-    let mut items = page.items.unwrap_or_default();
-    if items.len() > OBJECTS {
-        return Err(too_many());
-    }
-    shared::with_previous(&mut items, PodMetrics::share);
-    Ok(items)
+    let items = read::<SharingList<PodMetrics>>("PodMetricsList", body)?.items();
+    if items.len() > OBJECTS { Err(too_many()) } else { Ok(items) }
 }
 
 fn metric_query(selector: Option<&LabelSelector>, parameter: &str) -> String {

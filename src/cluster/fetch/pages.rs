@@ -11,13 +11,13 @@ use serde_json::de::{IoRead, SliceRead};
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::super::Failure;
-use super::read::{List, Next, next_page};
+use super::read::{List, Next, SharingList, next_page};
 use super::{Fetch, JSON};
 use crate::apimachinery::json;
 use crate::cluster::fetch::discovery::segment;
 use crate::cluster::http::body::Packed;
 use crate::snapshot::pod::Pod;
-use crate::snapshot::shared::{self, Shared};
+use crate::snapshot::shared::Shared;
 
 /// How much of a page is searched for its metadata first: far more than API servers need for it.
 const HEAD: u64 = 64 << 10;
@@ -64,9 +64,8 @@ pub(super) fn selected_pods(
     selects: impl Fn(&Pod) -> bool + Send + Sync + 'static,
 ) -> ReadItems<Shared<Pod>> {
     let read = ReadItems::new(move |page| {
-        let mut pods = all_items::<Shared<Pod>>(page)?;
+        let mut pods = json::read::<SharingList<Pod>>(page)?.items();
         pods.retain(|pod| selects(pod));
-        shared::with_previous(&mut pods, Pod::share);
         Ok(pods)
     });
     ReadItems { unread: Some("managedFields"), ..read }

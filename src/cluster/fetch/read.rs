@@ -9,11 +9,25 @@ use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, Map
 use serde_json::de::{Read, SliceRead};
 
 use crate::apimachinery::json;
+use crate::snapshot::shared::{Share, Shared, Sharing};
 
 /// A list of objects, or a page of one.
 #[derive(Deserialize)]
 pub(super) struct List<T> {
     pub(super) items: Option<Vec<T>>,
+}
+
+/// Likewise, with items that share what they have in common.
+#[derive(Deserialize)]
+#[serde(bound = "T: Deserialize<'de> + Share")]
+pub(super) struct SharingList<T> {
+    items: Option<Sharing<T>>,
+}
+
+impl<T> SharingList<T> {
+    pub(super) fn items(self) -> Vec<Shared<T>> {
+        self.items.map_or_else(Vec::new, |items| items.0)
+    }
 }
 
 /// Reads an object of a kind; an empty kind accepts any object.

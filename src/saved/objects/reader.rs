@@ -25,6 +25,7 @@ use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::load::Load;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Meta, Pod};
+use crate::snapshot::shared::Share;
 use crate::snapshot::surroundings::{
     ApiResourceList, ApiService, ScaledObject, UpdateStrategy, VerticalPodAutoscaler, Workload,
     WorkloadStatus,

@@ -235,13 +235,13 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
         .filter(|pod| is_alive(pod))
         .map(|pod| &*pod.name)
         .collect();
-    let counted = case.if_ready(|pod| names.contains(&*pod.name));
+    let counted = case.if_ready(|pod| names.contains(&pod.name));
     let keeps_from_answer = case.metrics().filter(is_open).any(keeps_from_answer);
     let is_measured = |it: &Uncounted| it.row.group == Group::Unready && it.row.value.is_some();
     let changes_nothing = counted == answer && !keeps_from_answer;
     let idle = changes_nothing && pods.iter().all(is_measured);
     let other = match idle {
-        true => case.without_pods(|pod| names.contains(&*pod.name)),
+        true => case.without_pods(|pod| names.contains(&pod.name)),
         false => counted,
     };
     if changes_nothing && other == answer {
@@ -298,7 +298,7 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
         .map(|step| (step.index, step.pods.iter().filter(is_unready).collect::<Vec<_>>()))
         .find(|(_, rows)| !rows.is_empty())?;
     let names: Names<&str> = rows.iter().map(|row| &*case.pod_of(row).name).collect();
-    let unready = case.if_never_ready(|pod| names.contains(&*pod.name));
+    let unready = case.if_never_ready(|pod| names.contains(&pod.name));
     if unready == case.answer() {
         return None;
     }
@@ -335,7 +335,7 @@ pub(super) fn never_ready(case: &Case<'_>) -> Option<Finding> {
         revision: stuck_revision.filter(|_| is_new).map(Into::into),
     };
     let names: Names<&str> = stuck.iter().map(|pod| &*pod.name).collect();
-    let ready = case.if_ready(|pod| names.contains(&*pod.name));
+    let ready = case.if_ready(|pod| names.contains(&pod.name));
     Some(case.weigh(facts, ready, Severity::Warning))
 }
 
@@ -362,7 +362,7 @@ pub(super) fn starting(case: &Case<'_>) -> Option<Finding> {
     let (step, pods, how) =
         case.metrics().find_map(|step| not_ready_yet(case, step).or_else(|| hot(case, step)))?;
     let names: Names<&str> = pods.iter().map(|pod| &*pod.name).collect();
-    let without = case.without_pods(|pod| names.contains(&*pod.name));
+    let without = case.without_pods(|pod| names.contains(&pod.name));
     let answer = case.answer();
     if without == answer || without.proposal.is_none() {
         return None;

@@ -633,7 +633,7 @@ pub(super) fn differ_from_template<'p>(case: &Case<'p>) -> Option<Finding> {
     let average = request.and_then(|it| Some(it.checked_mul(percent.into())? / 100));
     let names: Names<&str> = own.iter().map(|pod| &*pod.name).collect();
     let without = case.without(|snapshot| {
-        for pod in snapshot.pods.iter_mut().filter(|pod| names.contains(&*pod.name)) {
+        for pod in snapshot.pods.iter_mut().filter(|pod| names.contains(&pod.name)) {
             for container in pod.containers_mut() {
                 let mut all = template.containers.iter().chain(&template.init_containers);
                 let own = all.find(|it| it.name == container.name);

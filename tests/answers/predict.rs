@@ -451,7 +451,7 @@ fn replicas_that_are_assumed_have_no_writer() {
         let flags: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
         let assumed = assume(&flags).unwrap().apply(input.clone(), &decide(&input));
         let pass = Pass::run(assumed.unwrap_or_else(|e| panic!("{flags:?}: {e}")).0);
-        let findings = serde_json::to_value(&Explanation::new(&pass)).expect("JSON");
+        let findings = serde_json::to_value(Explanation::new(&pass)).expect("JSON");
         let all = findings["findings"].as_array().cloned().unwrap_or_default();
         all.into_iter()
             .filter(|it| it["severity"] != "info" || it["code"] != "held-by-window")

@@ -1,7 +1,7 @@
 //! Lists that may be long, page by page: the pods of a target, and HPAs.
 
 use std::collections::{HashSet, VecDeque};
-use std::io::{self, Read};
+use std::io::{self, Read as _};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -37,10 +37,12 @@ const LONGEST: usize = 2 << 30;
 /// How many pages may be unread, or being read, before the next one is requested.
 const UNREAD: usize = 4;
 
+type Read<T> = Box<dyn Fn(&[u8]) -> Result<Vec<T>, String> + Send + Sync>;
+
 /// How the items of a page are read.
 pub(super) struct ReadItems<T> {
     /// Reads them, and may leave some out.
-    read: Box<dyn Fn(&[u8]) -> Result<Vec<T>, String> + Send + Sync>,
+    read: Read<T>,
     /// A field of the items with a list that is not read.
     unread: Option<&'static str>,
 }

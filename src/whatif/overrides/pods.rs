@@ -414,7 +414,7 @@ fn uncounted(snapshot: &Snapshot, decision: &Decision) -> Names<Box<str>> {
 fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Shared<Pod>], count: usize) {
     let counted: Names<&str> = counted.iter().map(|pod| &*pod.name).collect();
     let mut usage: Option<(PodMetrics, Vec<Vec<Average>>)> = None;
-    let of_usage = snapshot.pod_metrics.iter().filter(|item| counted.contains(&*item.name));
+    let of_usage = snapshot.pod_metrics.iter().filter(|item| counted.contains(&item.name));
     let of_usage: Vec<&PodMetrics> = of_usage.map(|item| &**item).collect();
     if let Some(first) = of_usage.first() {
         let averages = first.containers.iter().map(|container| {
@@ -430,7 +430,7 @@ fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Shared<Pod>], count: usi
     }
     let of_metric = |answer: &MetricAnswer| match answer {
         MetricAnswer::Pods(values) => {
-            let own = || values.iter().filter(|value| counted.contains(&*value.pod));
+            let own = || values.iter().filter(|value| counted.contains(&value.pod));
             Some((own().next()?.clone(), Average::of(own().map(|value| value.value))))
         }
         _ => None,

@@ -1345,7 +1345,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
 #[test]
 fn a_list_from_files_ends_when_its_lines_are_no_longer_read() {
     // Every second one is invalid, which is an error of its own.
-    let max = |n: usize| if n % 2 == 0 { "maxReplicas: 5" } else { "maxReplicas: 0" };
+    let max = |n: usize| if n.is_multiple_of(2) { "maxReplicas: 5" } else { "maxReplicas: 0" };
     let hpa = |n| {
         let named = HPA.replace("{name: web,", &format!("{{name: web-{n},"));
         named.replace("maxReplicas: 5", max(n))

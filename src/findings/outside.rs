@@ -54,10 +54,19 @@ pub struct ScaleNotWritten {
     pub error: String,
     /// The replicas that the pass would write.
     pub to: i32,
-    /// Since when it has failed; `None` if this pass is known to fail.
-    pub since: Option<Timestamp>,
-    /// How many times it has failed, according to the latest event about that.
-    pub times: Option<i32>,
+    /// When the last pass failed to write it; `None` if this pass is known to fail.
+    pub failed: Option<Timestamp>,
+    /// The latest event with this error.
+    pub failures: Option<Failures>,
+}
+
+/// What an event says about writes that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Failures {
+    /// How many there were.
+    pub times: i32,
+    /// When the first was.
+    pub first: Option<Timestamp>,
 }
 
 /// KEDA has been told not to scale.
@@ -441,15 +450,30 @@ pub(super) fn field_ignored(case: &Case<'_>) -> Vec<Finding> {
 pub(super) fn scale_not_written(case: &Case<'_>) -> Option<Finding> {
     /// The controller's words before the API server's, in the condition (`reconcileAutoscaler`).
     const UNABLE: &str = "the HPA controller was unable to update the target scale: ";
-    /// What another writer causes once.
-    const CONFLICT: &str = "the object has been modified";
+    /// Conflicts with another writer and failures to answer, which no one has to mend if they happen once.
+    const PASSING: [&str; 6] = [
+        "Operation cannot be fulfilled",
+        "timed out",
+        "timeout",
+        "deadline exceeded",
+        "connection refused",
+        "connection reset",
+    ];
+    /// This often is more than once.
+    const OFTEN: i32 = 3;
     let pass = case.pass;
     let hpa = &case.snapshot().hpa;
-    let failed = |it: &&Event| it.is_about(hpa) && it.reason == "FailedRescale";
-    let events = pass.input.evidence.events.iter().filter(failed);
-    let times = events.max_by_key(|it| it.last).map(|it| it.count.max(1));
+    let failures = |error: &str| {
+        let failed = |it: &&Event| {
+            it.is_about(hpa) && it.reason == "FailedRescale" && it.message.contains(error)
+        };
+        let events = pass.input.evidence.events.iter().filter(failed);
+        let latest = events.max_by_key(|it| it.last)?;
+        Some(Failures { times: latest.count.max(1), first: latest.first })
+    };
     if let Some((to, error)) = case.decision().unwritten() {
-        let facts = ScaleNotWritten { error: error.to_owned(), to, since: None, times };
+        let failures = failures(error);
+        let facts = ScaleNotWritten { error: error.to_owned(), to, failed: None, failures };
         let without = case.without(|snapshot| snapshot.scale_update_error = None);
         return Some(Finding::explaining(Severity::Error, facts).without(without));
     }
@@ -459,17 +483,21 @@ pub(super) fn scale_not_written(case: &Case<'_>) -> Option<Finding> {
     let mut conditions = hpa.status.conditions.iter();
     let able = conditions.find(|it| it.type_ == "AbleToScale" && it.status == "False")?;
     let error = able.message.strip_prefix(UNABLE).unwrap_or(&able.message);
+    let failures = failures(error);
+    let is_passing = PASSING.iter().any(|words| error.contains(words))
+        && failures.is_none_or(|it| it.times < OFTEN);
     let is_last = able.reason == "FailedUpdateScale"
         && hpa.status.current_replicas == now
         && pass.input.observed_replicas.is_none()
         && !hpa.written.by_us
-        && !error.contains(CONFLICT);
+        && !is_passing;
     let scaled = |it: &Event| it.is_rescale_of(hpa) && it.last > hpa.written.status;
     if !is_last || pass.input.evidence.events.iter().any(scaled) {
         return None;
     }
-    let since = able.last_transition_time.or(hpa.written.status)?;
-    let facts = ScaleNotWritten { error: error.to_owned(), to, since: Some(since), times };
+    // Every pass first says that the scale was read, so the condition changes each time.
+    let failed = able.last_transition_time.or(hpa.written.status)?;
+    let facts = ScaleNotWritten { error: error.to_owned(), to, failed: Some(failed), failures };
     Some(Finding::explaining(Severity::Warning, facts))
 }
 
@@ -530,7 +558,7 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
         by: by(it),
         is_applied: it.is_applied(),
     });
-    let by_owner = writer.as_ref().is_none_or(|it| it.manager == CONTROLLER_MANAGER);
+    let by_owner = writer.as_ref().is_none_or(|it| it.by == By::Program);
     let owner = owner.filter(|_| by_owner).map(|it| CrossVersionObjectReference {
         api_version: it.api_version.clone(),
         kind: it.kind.clone(),
@@ -655,9 +683,16 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
     const LONG: SignedDuration = SignedDuration::from_mins(10);
     /// Idle processes may use the same for hours, in milli-units of CPU.
     const IDLE: i64 = 20;
+    /// Usage that is this much off, as a share of it, differs by more than its noise.
+    const NOISE: f64 = 0.2;
     let input = &case.pass.input;
     let hpa = &case.snapshot().hpa;
     let written = hpa.written.status.filter(|_| !hpa.written.by_us && !input.is_assumed)?;
+    // A pass that cannot read the scale writes nothing else.
+    let mut able = hpa.status.conditions.iter().filter(|it| it.type_ == "AbleToScale");
+    if able.any(|it| it.status == "False" && it.reason == "FailedGetScale") {
+        return None;
+    }
     let is_unseen = |time: Timestamp| {
         time.as_second() > written.as_second() && input.is_several_passes_ago(time)
     };
@@ -690,7 +725,11 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
             let since = published;
             return Some(ControllerSilent::Usage { written, since, metric, then, now: current });
         }
-        let was_busy = then.average_value.as_ref().is_some_and(|it| it.milli_value() >= IDLE);
+        let usage = |it: &MetricValueStatus| it.average_value.as_ref().map(Quantity::milli_value);
+        let was_busy = usage(&then).is_some_and(|then| {
+            let change = usage(&current).map_or(0, |now| now.abs_diff(then));
+            then >= IDLE && change as f64 > then as f64 * NOISE
+        });
         let is_long = input.knows_time() && case.snapshot().now.duration_since(written) >= LONG;
         if step.name == "cpu" && was_busy && is_long {
             return Some(ControllerSilent::Steady { written, metric, then, now: current });

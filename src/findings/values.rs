@@ -198,8 +198,8 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     let is_near = |power: i64| (1.0 / OFF..=OFF).contains(&(ratio / power as f64));
     let is_share = !step.is_resource() && is_share(&step.name);
     // Times do not queue up, and a total target is not for each replica.
-    let is_queue = step.is_total() && !is_duration(&step.name);
     let is_per_replica = step.target.average_value.is_some();
+    let is_queue = step.is_total() && (is_per_replica || !is_duration(&step.name));
     if is_share && (10_000..=100_000).contains(&wanted) && is_fraction_of_one(step) {
         // An idle metric is far below its target in either unit.
         let is_meant = (1.0 / OFF..=OFF).contains(&(ratio * 100.0));
@@ -304,9 +304,12 @@ fn is_size(name: &str) -> bool {
     words.iter().any(|word| name.contains(word))
 }
 
-/// Whether a metric falls with the replicas, judging by its name: a time, or a share.
+/// Whether a metric falls with the replicas, judging by its name: a time, a share, or an average.
 fn falls_with_replicas(name: &str) -> bool {
-    is_duration(name) || is_share(name)
+    const WORDS: [&str; 8] = ["time", "wait", "delay", "avg", "average", "mean", "per", "p95"];
+    let name_in_small = name.to_lowercase();
+    let mut words = name_in_small.split(|letter: char| !letter.is_ascii_alphanumeric());
+    is_duration(name) || is_share(name) || words.any(|word| WORDS.contains(&word))
 }
 
 /// Whether a metric is a share, judging by a word of its name: `operations` and `utility` are others.

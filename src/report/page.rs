@@ -172,7 +172,9 @@ impl Words<'_> {
         if matches!(headline, Headline::Scale { .. }) && is(Code::ScaleNotWritten) {
             return format!("{text}: the last write failed");
         }
-        match first.filter(|_| is_undecided || is(Code::ControllerSilent)) {
+        let is_silent =
+            is(Code::ControllerSilent) && first.is_some_and(|it| it.severity == Severity::Error);
+        match first.filter(|_| is_undecided || is_silent) {
             Some(first) => format!("{text}: {}", first.code.as_str().replace('-', " ")),
             None => text,
         }

@@ -480,13 +480,30 @@ fn a_scale_that_cannot_be_written() {
     let event = |reason: &str, size: i32, time: &str| {
         build::with(rescale(size, 80), &json!({"reason": reason, "lastTimestamp": time}))
     };
-    let failing = event("FailedRescale", 8, "2026-11-21T05:59:50Z");
+    let failing = |error: &str| {
+        let message = format!("New size: 8; reason: All metrics below target; error: {error}");
+        let event = event("FailedRescale", 8, "2026-11-21T05:59:50Z");
+        build::with(event, &json!({ "message": message }))
+    };
+    let slow = "etcdserver: request timed out";
     let conflict =
         "Operation cannot be fulfilled on deployments.apps \"web\": the object has been modified";
     for (items, cpu, want) in [
         (vec![state(), last.clone()], "90m", Some((Severity::Warning, since, None))),
         (
-            vec![state(), last.clone(), failing.clone()],
+            vec![state(), last.clone(), failing(denied)],
+            "90m",
+            Some((Severity::Warning, since, Some(80))),
+        ),
+        (
+            vec![state(), last.clone(), failing(conflict)],
+            "90m",
+            Some((Severity::Warning, since, None)),
+        ),
+        // What passes by itself is no trouble before it happens often.
+        (vec![state(), failed("FailedUpdateScale", slow)], "90m", None),
+        (
+            vec![state(), failed("FailedUpdateScale", slow), failing(slow)],
             "90m",
             Some((Severity::Warning, since, Some(80))),
         ),
@@ -505,13 +522,14 @@ fn a_scale_that_cannot_be_written() {
         ),
         (vec![state(), failed("FailedUpdateScale", conflict)], "90m", None),
         (vec![state(), failed("FailedGetScale", denied)], "90m", None),
-        (vec![state(), settled(4), failing], "90m", None),
+        (vec![state(), settled(4), failing(denied)], "90m", None),
     ] {
         let items = with_pods(items.into_iter().chain([build::scale(4)]), 4, cpu);
         let got = find(Code::ScaleNotWritten, &items).map(|it| {
             let Facts::ScaleNotWritten(facts) = it.facts else { panic!("{it:?}") };
-            assert_eq!((&*facts.error, facts.to, it.explains), (denied, 8, true));
-            (it.severity, facts.since, facts.times)
+            assert!([denied, slow].contains(&&*facts.error), "{facts:?}");
+            assert_eq!((facts.to, it.explains), (8, true));
+            (it.severity, facts.failed, facts.failures.map(|it| it.times))
         });
         assert_eq!(got, want, "{items:?}");
     }
@@ -551,6 +569,10 @@ fn a_status_that_passes_would_have_changed() {
         };
         items.into_iter().map(turned).collect()
     };
+    let unread = |hpa: Value| {
+        let able = json!([{"type": "AbleToScale", "status": "False", "reason": "FailedGetScale"}]);
+        build::with(hpa, &json!({"status": {"conditions": able}}))
+    };
     let long_ago = "2026-11-21T05:20:00Z";
     let all =
         |hpa: Value, target: Value| with_pods([state(), hpa, build::scale(4), target], 4, "50m");
@@ -571,7 +593,11 @@ fn a_status_that_passes_would_have_changed() {
         // Usage that does not change for 40 minutes, unless idle pods have it.
         (used(long_ago, 40, "2026-11-21T05:59:00Z"), Some("steady")),
         (used(long_ago, 10, "2026-11-21T05:59:00Z"), None),
+        (used(long_ago, 45, "2026-11-21T05:59:00Z"), None),
         (used(long_ago, 50, "2026-11-21T05:59:00Z"), None),
+        // A pass that cannot read the scale writes neither.
+        (all(unread(status(long_ago, 2, 50)), set_at("2026-11-21T05:40:00Z")), None),
+        (all(unread(status(long_ago, 4, 40)), set_at("2026-11-21T01:00:00Z")), None),
         // Other pods may count than did.
         (ready_at(used(long_ago, 40, "2026-11-21T05:57:00Z"), "2026-11-21T05:59:00Z"), None),
     ] {

@@ -87,6 +87,11 @@ fn a_value_and_a_target_in_different_units() {
         let items = state(&[build::external(name, &build::value(target))], &["50m"]);
         [items, vec![build::external_values(values)]].concat()
     };
+    let of_each = |name: &str, target: &str, value: &str| {
+        let values = [json!({"metricName": name, "value": value})];
+        let items = state(&[build::external(name, &build::average(target))], &["50m"]);
+        [items, vec![build::external_values(values)]].concat()
+    };
     let memory = |target: &str, usage: &str| {
         let metric = build::resource("memory", &build::average(target));
         let containers = json!([{"name": "app", "usage": {"cpu": "1m", "memory": usage}}]);
@@ -179,6 +184,9 @@ fn a_value_and_a_target_in_different_units() {
         (latency("network_rx", "200k", "190"), None),
         (latency("rps", "200k", "120"), None),
         (latency("rps", "500k", "50"), None),
+        // Queues that are named after a time, which no replica has a part of.
+        (of_each("rabbitmq-low-latency", "5", "5k"), None),
+        (of_each("jobs_over_60_seconds", "5", "5k"), None),
         // A heavy load, a long queue, an idle one, a rate, and a target that pods do use.
         (external("30", "900"), None),
         (external("5", "5k"), None),
@@ -230,6 +238,12 @@ fn a_value_that_multiplies() {
             "as a time, which falls with the replicas",
             code,
             named("request_duration_p95", "225"),
+            Some((Severity::Info, true, multiplies("225", &[9, 27], 3).into())),
+        ),
+        (
+            "as an average of each pod, which falls with the replicas",
+            code,
+            named("avg_requests_per_pod", "225"),
             Some((Severity::Info, true, multiplies("225", &[9, 27], 3).into())),
         ),
         (

@@ -26,7 +26,8 @@ pub fn entry(code: Code) -> Entry {
         Code::ControllerSilent => (
             "The controller makes no passes: the lease of the controller manager has run out, the \
              HPA controller is switched off, or no status has been written in several sync periods in which every \
-             pass would have changed it.",
+             pass would have changed it. A CPU usage that has not changed for 10 minutes and is no longer true is \
+             a warning.",
             "Look at the controller manager.",
         ),
         Code::OtherWriter => (

@@ -22,7 +22,7 @@ use crate::apimachinery::names::shell_word;
 use crate::engine::decision::{MetricStep, Path};
 use crate::findings::{Alternative, Code, Facts, Finding, Next, Severity};
 use crate::pass::Pass;
-use crate::snapshot::hpa::{Hpa, MetricSpec, MetricTarget};
+use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec, MetricTarget};
 use crate::snapshot::note::Note;
 use crate::whatif::overrides::NamedMetric;
 
@@ -458,13 +458,25 @@ impl<'a> About<'a> {
 
     /// Returns the target as kubectl accepts it: `deployment/web`, `rollout.argoproj.io/web`.
     fn target(&self) -> String {
+        typed(&self.hpa().spec.scale_target_ref)
+    }
+
+    /// Returns the object that has the template of the target's pods: the target, or what a Rollout refers to.
+    fn template_holder(&self) -> &CrossVersionObjectReference {
         let target = &self.hpa().spec.scale_target_ref;
-        let kind = target.kind.to_lowercase();
-        let group = match target.group() {
-            "" | "apps" => String::new(),
-            group => format!(".{group}"),
-        };
-        shell_word(&format!("{kind}{group}/{}", target.name))
+        let workload = self.pass.input.surroundings.workload(target);
+        workload.and_then(|it| it.template_of.as_deref()).unwrap_or(target)
+    }
+
+    /// Returns it as `kubectl` takes it.
+    fn template_target(&self) -> String {
+        typed(self.template_holder())
+    }
+
+    /// Returns it as `Kind/name`.
+    fn template_reference(&self) -> String {
+        let CrossVersionObjectReference { kind, name, .. } = self.template_holder();
+        format!("{kind}/{name}")
     }
 
     /// Returns `-n NAMESPACE`.
@@ -504,6 +516,16 @@ impl<'a> About<'a> {
             (None, None) => return None,
         })
     }
+}
+
+/// Returns an object as `kubectl` takes it: `deployment/web`.
+fn typed(object: &CrossVersionObjectReference) -> String {
+    let kind = object.kind.to_lowercase();
+    let group = match object.group() {
+        "" | "apps" => String::new(),
+        group => format!(".{group}"),
+    };
+    shell_word(&format!("{kind}{group}/{}", object.name))
 }
 
 impl About<'_> {

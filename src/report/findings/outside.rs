@@ -76,20 +76,25 @@ impl Words for ScaleNotWritten {
         let now = about.now();
         let target = about.hpa().reference();
         let replicas = about.pass.decision.replicas_before().unwrap_or_default();
-        let mut evidence = vec![format!("The API server says: {}.", self.error)];
-        evidence.extend(self.since.map(|since| {
-            format!("The status has said so since {} (FailedUpdateScale).", time(now, since))
+        let mut evidence = vec![format!("The error is: {}.", self.error)];
+        evidence.extend(self.failed.map(|failed| {
+            format!("The last pass failed with it at {} (FailedUpdateScale).", time(now, failed))
         }));
-        evidence.extend(self.times.map(|times| {
-            format!("The latest event FailedRescale counts {}.", count(times, "failure"))
+        let first = self.failures.and_then(|it| it.first);
+        evidence.extend(self.failures.map(|it| {
+            let since = first.map_or_else(String::new, |it| format!(" since {}", time(now, it)));
+            format!("An event FailedRescale counts {}{since}.", count(it.times, "failure"))
         }));
         evidence
             .extend(about.without().map(|without| format!("Once it can be written: {without}.")));
         let error = end(&self.error);
-        let summary = match self.since {
-            None => format!("{target} cannot be scaled and stays at {replicas}: {error}"),
-            Some(since) => {
-                format!("{target} could not be scaled for {}: {error}", distance(since, now))
+        let summary = match (self.failed, first) {
+            (None, _) => format!("{target} cannot be scaled and stays at {replicas}: {error}"),
+            (Some(_), Some(first)) => {
+                format!("{target} could not be scaled for {}: {error}", distance(first, now))
+            }
+            (Some(failed), None) => {
+                format!("{target} could not be scaled {} ago: {error}", distance(failed, now))
             }
         };
         let scale = format!("kubectl scale {} {}", about.target(), about.namespace());

@@ -59,12 +59,12 @@ impl MissingRequest {
     fn command(&self, about: &About<'_>, lacking: &Unrequested) -> Option<String> {
         let namespace = about.namespace();
         let container = shell_word(&lacking.container);
-        let (target, resource) = (about.target(), &self.resource);
+        let (target, resource) = (about.template_target(), &self.resource);
         match &lacking.source {
             Source::Template => {
                 let request = self.request(about, lacking)?;
                 // It only supports these kinds.
-                if matches!(about.hpa().spec.scale_target_ref.group(), "" | "apps") {
+                if matches!(about.template_holder().group(), "" | "apps") {
                     return Some(format!(
                         "kubectl set resources {target} {namespace} -c {container} \
                          --requests={resource}={request}"
@@ -130,14 +130,15 @@ impl Words for MissingRequest {
                 format!(", which uses up to {}", amount(usage, format_of(resource)))
             });
             let target = about.hpa().reference();
+            let holder = about.template_reference();
             match &it.source {
                 Source::Template => {
                     format!(
-                        "Container {container}{usage}, in {pods}: it is in the template of {target}."
+                        "Container {container}{usage}, in {pods}: it is in the template of {holder}."
                     )
                 }
                 Source::Injected => format!(
-                    "Container {container}{usage}, in {pods}: it is not in the template of {target}, so it was \
+                    "Container {container}{usage}, in {pods}: it is not in the template of {holder}, so it was \
                      injected."
                 ),
                 Source::Earlier => format!(
@@ -150,7 +151,7 @@ impl Words for MissingRequest {
                     format!("Container {container}{usage}, in {pods}: no object controls the pod.")
                 }
                 Source::Lost => format!(
-                    "Container {container}{usage}, in {pods}: in the template of {target}, it has a request."
+                    "Container {container}{usage}, in {pods}: in the template of {holder}, it has a request."
                 ),
                 Source::Unknown => format!("Container {container}{usage}, in {pods}."),
             }
@@ -200,8 +201,8 @@ impl Words for MissingRequest {
                 "Give the target's pods a label of their own, and select by it.".into()
             }
             _ => {
-                let target = about.hpa().reference();
-                format!("Set a {resource} request for {} in {target}.", names(&named)).into()
+                let holder = about.template_reference();
+                format!("Set a {resource} request for {} in {holder}.", names(&named)).into()
             }
         };
         let mut commands: Vec<String> =

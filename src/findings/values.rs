@@ -306,7 +306,7 @@ fn is_size(name: &str) -> bool {
 
 /// Whether a metric falls with the replicas, judging by its name: a time, a share, or an average.
 fn falls_with_replicas(name: &str) -> bool {
-    const WORDS: [&str; 8] = ["time", "wait", "delay", "avg", "average", "mean", "per", "p95"];
+    const WORDS: [&str; 7] = ["time", "wait", "delay", "avg", "average", "mean", "per"];
     let name_in_small = name.to_lowercase();
     let mut words = name_in_small.split(|letter: char| !letter.is_ascii_alphanumeric());
     is_duration(name) || is_share(name) || words.any(|word| WORDS.contains(&word))

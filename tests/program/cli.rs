@@ -1325,8 +1325,15 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     let deployment = REST.split("---\n").next().expect("the Deployment");
     let input = documents(&[&[HPA, STATE, deployment], &pods[..]].concat());
 
+    let output = unread(&["explain", "web", "-f", "-", "-o", "json"], &input);
+    assert_eq!(text(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+/// Runs the program on an input, without a reader of its output.
+fn unread(args: &[&str], input: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"))
-        .args(["explain", "web", "-f", "-", "-o", "json"])
+        .args(args)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -1336,9 +1343,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     let mut stdin = child.stdin.take().expect("a pipe");
     stdin.write_all(input.as_bytes()).expect("the input is read");
     drop(stdin);
-    let output = child.wait_with_output().expect("the program ends");
-    assert_eq!(text(&output.stderr), "");
-    assert_eq!(output.status.code(), Some(0));
+    child.wait_with_output().expect("the program ends")
 }
 
 /// Of many HPAs, those whose lines no one reads are not explained, unless the exit code depends on them.
@@ -1352,19 +1357,8 @@ fn a_list_from_files_ends_when_its_lines_are_no_longer_read() {
     };
     let input = (0..400).map(hpa).collect::<Vec<_>>().join("\n---\n");
     let explained = |more: &[&str]| {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"))
-            .args(["explain", "-A", "-f", "-", "-o", "jsonl"])
-            .args(more)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the program runs");
-        drop(child.stdout.take());
-        let mut stdin = child.stdin.take().expect("a pipe");
-        stdin.write_all(input.as_bytes()).expect("the input is read");
-        drop(stdin);
-        let output = child.wait_with_output().expect("the program ends");
+        let list = ["explain", "-A", "-f", "-", "-o", "jsonl"];
+        let output = unread(&[&list, more].concat(), &input);
         text(&output.stderr).lines().filter(|line| line.starts_with("error: ")).count()
     };
     let some = explained(&[]);

@@ -154,7 +154,7 @@ const EXTERNAL_NAMES: &str = "/apis/external.metrics.k8s.io/v1beta1";
 fn asks_for_names(hpa: &Hpa) -> bool {
     let mut conditions = hpa.status.conditions.iter();
     let is_open = match conditions.find(|it| it.type_ == "ScalingActive") {
-        // No pass has looked at the metrics.
+        // No pass has evaluated the metrics.
         None => true,
         // One has no value, and the message is about none or about the first that fails.
         Some(active) => {

@@ -1,13 +1,14 @@
 //! Whether the result of a pass may be written. Each concern has its reason and, if it can be overridden,
 //! the flag that does so.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use super::Change;
 use crate::args::How;
 use crate::engine::decision::{Lacking, MetricResult, Path, Step};
 use crate::memory::Knowledge;
+use crate::memory::infer::window;
 use crate::outlook::{Outlook, Range};
 use crate::pass::Pass;
 use crate::snapshot::Unread;
@@ -77,6 +78,8 @@ pub enum Reason {
     Memory {
         /// How well that is known.
         knowledge: Knowledge,
+        /// How far back it matters.
+        window: SignedDuration,
         /// The possible replicas.
         range: Range,
     },
@@ -251,7 +254,9 @@ impl GateInput<'_> {
         if let Some(range) = open(self.pass.outlook.range(&self.pass.decision)) {
             if self.pass.remembered.is_open() {
                 let knowledge = self.pass.remembered.knowledge;
-                uncertain.push(Reason::Memory { knowledge, range });
+                let snapshot = &self.pass.input.snapshot;
+                let window = window(&snapshot.hpa, &snapshot.controller);
+                uncertain.push(Reason::Memory { knowledge, window, range });
             }
             let lacking = self.lacking();
             uncertain.extend((!lacking.is_empty()).then_some(Reason::Rights { lacking, range }));

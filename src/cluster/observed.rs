@@ -12,12 +12,13 @@ use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::metric::PodMetrics;
+use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::Pod;
 use crate::snapshot::settings::{Settings, controller_settings, known_gates};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::Surroundings;
-use crate::snapshot::{MetricAnswer, OtherHpa, Scale, ScaleError, Snapshot};
+use crate::snapshot::{MetricAnswer, Scale, ScaleError, Snapshot};
 use crate::version::Version;
 
 /// Everything that was fetched.

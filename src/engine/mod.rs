@@ -21,7 +21,8 @@ use crate::apimachinery::names;
 use crate::memory::Memory;
 use crate::snapshot::hpa::{Condition, Hpa, HpaStatus, MetricSpec, MetricStatus};
 use crate::snapshot::memory::Recommendation;
-use crate::snapshot::{OtherHpa, Scale, ScaleError, Snapshot};
+use crate::snapshot::neighbour::OtherHpa;
+use crate::snapshot::{Scale, ScaleError, Snapshot};
 use crate::version::Version;
 
 /// Runs one pass.

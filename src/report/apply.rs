@@ -16,8 +16,7 @@ use crate::error::Error;
 use crate::findings::Severity;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
-use crate::snapshot::note::Note;
-use crate::snapshot::right::MissingRight;
+use crate::pass::Pass;
 use crate::snapshot::written::FIELD_MANAGER;
 
 /// What is known of a write that was in conflict with one that wrote the same.
@@ -233,21 +232,10 @@ impl<'a> ApplyResult<'a> {
     pub(crate) fn errors(&self) -> Vec<Error> {
         let Applied { result, status, event, wait, .. } = self.applied;
         let told = match result {
-            ApplyOutcome::Refused => self
-                .concerns
-                .iter()
-                .filter(|concern| !concern.forced)
-                .map(|ConcernView { code, message, flag, .. }| {
-                    let error = Error::failed(format!("{message}; nothing written"));
-                    let force = flag.map(|flag| format!("use {flag} to write anyway"));
-                    let mut rights =
-                        self.explanation.pass.input.notes.iter().filter_map(Note::missing_right);
-                    let right = rights.next().filter(|_| *code == Code::Rights);
-                    let right = right.map(MissingRight::advice);
-                    let hint: Vec<String> = force.into_iter().chain(right).collect();
-                    if hint.is_empty() { error } else { error.hint(hint.join("; ")) }
-                })
-                .collect(),
+            ApplyOutcome::Refused => {
+                let refused = self.applied.concerns.iter().filter(|concern| !concern.forced);
+                refused.map(|concern| refusal(concern, self.explanation.pass)).collect()
+            }
             ApplyOutcome::Moved(_) => vec![
                 Error::failed(self.result.message.clone()).hint("run it again, or use --retry"),
             ],
@@ -289,6 +277,14 @@ impl<'a> ApplyResult<'a> {
         });
         told.into_iter().chain(extras).chain(wait).collect()
     }
+}
+
+/// Words why nothing is written, and what to do.
+fn refusal(concern: &Concern, pass: &Pass) -> Error {
+    let message = concern::text(concern, &pass.input.snapshot.hpa);
+    let error = Error::failed(format!("{message}; nothing written"));
+    let remedies = concern::remedies(concern, &pass.input.notes);
+    if remedies.is_empty() { error } else { error.hint(remedies.join("; ")) }
 }
 
 impl Page {

@@ -2,11 +2,14 @@
 
 use super::expected::lacking;
 use super::notes;
+use super::words::duration;
 use crate::apply::gate::{Concern, Reason};
 use crate::engine::decision::Lacking;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
 use crate::snapshot::hpa::Hpa;
+use crate::snapshot::note::Note;
+use crate::snapshot::right::MissingRight;
 
 /// Words a concern about writing the result of a pass of an HPA.
 pub fn text(concern: &Concern, hpa: &Hpa) -> String {
@@ -32,12 +35,14 @@ pub fn text(concern: &Concern, hpa: &Hpa) -> String {
             format!("{}, so what {flag} would write is unknown", unread(lacking))
         }
         Reason::Rights { lacking, range } => format!("{}: {}", unread(lacking), anywhere(*range)),
-        Reason::Memory { knowledge, range } => {
+        Reason::Memory { knowledge, window, range } => {
             let known = match knowledge {
                 Knowledge::Inferred => "known only within bounds",
                 _ => "unknown",
             };
-            format!("the controller's history is {known}: {}", anywhere(*range))
+            let window = duration(*window);
+            let range = anywhere(*range);
+            format!("the controller's history of the last {window} is {known}: {range}")
         }
         Reason::Metrics { failed, range } => {
             let with = if failed.len() == 1 { "it" } else { "them" };
@@ -57,6 +62,26 @@ pub fn text(concern: &Concern, hpa: &Hpa) -> String {
                 .to_owned()
         }
     }
+}
+
+/// Returns what would settle a concern, the best way first, and how to override it.
+pub fn remedies(concern: &Concern, notes: &[Note]) -> Vec<String> {
+    let mut remedies = Vec::new();
+    match &concern.reason {
+        Reason::Memory { window, .. } => {
+            let window = duration(*window);
+            remedies.push(format!(
+                "use --observe {window} to watch the HPA first, or --history none if the controller has just \
+                 started"
+            ));
+        }
+        Reason::Undecided { .. } | Reason::UnknownWords { .. } | Reason::Rights { .. } => {
+            remedies.extend(notes.iter().find_map(Note::missing_right).map(MissingRight::advice));
+        }
+        _ => {}
+    }
+    remedies.extend(concern.flag.map(|flag| format!("use {flag} to write anyway")));
+    remedies
 }
 
 fn unread(metrics: &[Lacking]) -> String {

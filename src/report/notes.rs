@@ -12,7 +12,7 @@ use crate::saved::assemble::{has_own_scale, save_command};
 use crate::snapshot::Documents;
 use crate::snapshot::evidence::LEASE_NAMESPACE;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::note::{KedaNote, NotOwned, Note, OtherHpaIgnored, Unlearnt};
+use crate::snapshot::note::{KedaNote, NotOwned, Note, Unlearnt, WhyUnknownSelector};
 use crate::snapshot::right::Cause;
 use crate::snapshot::surroundings::Replacement;
 
@@ -104,16 +104,19 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             .to_owned(),
         Note::SaveCommand => save_command(hpa),
 
-        Note::OtherHpaIgnored { hpa, why } => match why {
-            OtherHpaIgnored::Unreadable => format!("{hpa} cannot be read, so it is ignored"),
-            OtherHpaIgnored::TargetUnreadable => {
-                format!("the target of {hpa} cannot be read, so the HPA is ignored")
-            }
-            OtherHpaIgnored::NoTarget(target) => {
-                format!("{hpa} is ignored: the input has no {target}")
-            }
-            OtherHpaIgnored::Other(cause) => format!("{hpa} is ignored: {cause}"),
-        },
+        Note::UnknownSelector { hpa, why } => {
+            let why = match why {
+                WhyUnknownSelector::HpaUnreadable(cause) => format!("it cannot be read: {cause}"),
+                WhyUnknownSelector::TargetUnreadable { target, why } => {
+                    format!("its target {target} cannot be read: {}", cause(why))
+                }
+                WhyUnknownSelector::TargetGone { target } => format!(
+                    "its target {target} does not exist, but the controller may remember its selector"
+                ),
+                WhyUnknownSelector::NoTarget(target) => format!("the input has no {target}"),
+            };
+            format!("unknown whether the HPA {hpa} selects the same pods: {why}")
+        }
         Note::NotKnown { what, why } => {
             let what = match what {
                 Unlearnt::Findings(codes) => &*format!("findings such as {codes} are left out"),

@@ -35,11 +35,13 @@ use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::{Hpa, METRIC_SOURCE_TYPES, MetricSource, MetricSpec};
 use crate::snapshot::memory::Memory;
 use crate::snapshot::metric::PodMetrics;
-use crate::snapshot::note::{Note, OtherHpaIgnored};
+use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
+use crate::snapshot::note::{Note, WhyUnknownSelector};
 use crate::snapshot::pod::Pod;
+use crate::snapshot::right::Cause;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload, paused};
-use crate::snapshot::{Documents, MetricAnswer, OtherHpa, Scale, ScaleError, Snapshot};
+use crate::snapshot::{Documents, MetricAnswer, Scale, ScaleError, Snapshot};
 use crate::version::Version;
 
 /// Finds the HPA among the objects and collects what its pass needs. `clock` is the system time,
@@ -151,38 +153,53 @@ impl<'o> Place<'o> {
         }
     }
 
-    /// Adds the other HPAs whose selectors the controller knows, of those that `may_share` pods.
+    /// Returns the other HPAs whose selectors the controller knows, of those that `may_share` pods with `hpa`.
     fn others(
         &self,
         own: usize,
+        hpa: &Hpa,
         may_share: impl Fn(usize) -> bool,
         notes: &mut Vec<Note>,
     ) -> Vec<OtherHpa> {
         let mut others = Vec::new();
-        for (place, Found { object, admitted, scale }) in self.hpas.iter().enumerate() {
+        for (place, found) in self.hpas.iter().enumerate() {
             if place == own {
                 continue;
             }
-            let why = match (admitted, scale) {
-                (Err(Error { message: cause, .. }), _)
-                | (_, Err(Error { message: cause, .. }))
-                | (_, Ok(Err(ScaleError::Mapping(cause) | ScaleError::Get(cause)))) => {
-                    OtherHpaIgnored::Other(cause.clone())
+            match found.selector(self.namespace) {
+                Ok((other, scale)) if may_share(place) => {
+                    others.extend(OtherHpa::of(other.clone(), scale.clone()));
                 }
-                (_, Ok(Err(ScaleError::Missing(target)))) => {
-                    OtherHpaIgnored::NoTarget(target.clone())
-                }
-                (Ok((other, _)), Ok(Ok(scale))) => {
-                    if may_share(place) {
-                        others.extend(OtherHpa::of(other.clone(), scale.clone()));
-                    }
-                    continue;
-                }
-            };
-            let hpa = format!("{}/{}", self.namespace, object.name);
-            notes.push(Note::OtherHpaIgnored { hpa, why });
+                Ok(_) => {}
+                Err(unknown) => notes.extend(unknown.note(hpa)),
+            }
         }
         others
+    }
+}
+
+impl Found<'_> {
+    /// Returns the HPA, with the scale that has its selector.
+    fn selector(&self, namespace: &str) -> Result<(&Hpa, &Scale), UnknownSelector> {
+        let key = format!("{namespace}/{}", self.object.name);
+        let (hpa, _) = self.admitted.as_ref().map_err(|e| UnknownSelector {
+            key: key.clone(),
+            hpa: None,
+            why: WhyUnknownSelector::HpaUnreadable(e.message.clone()),
+        })?;
+        let target = || hpa.spec.scale_target_ref.to_string();
+        let why = match &self.scale {
+            Ok(Ok(scale)) => return Ok((hpa, scale)),
+            Ok(Err(ScaleError::Missing(target))) => WhyUnknownSelector::NoTarget(target.clone()),
+            Ok(Err(ScaleError::Mapping(_) | ScaleError::Get(_))) => {
+                WhyUnknownSelector::TargetGone { target: target() }
+            }
+            Err(e) => WhyUnknownSelector::TargetUnreadable {
+                target: target(),
+                why: Cause::Failed(e.message.clone()),
+            },
+        };
+        Err(UnknownSelector { key, hpa: Some(hpa.clone()), why })
     }
 }
 
@@ -234,7 +251,7 @@ fn without_pods(
         && metrics.contains(&MetricAnswer::PodMetrics)
         && !place.pods.is_empty();
     notes.extend((takes_none && !listed).then_some(Note::NoPodMetrics));
-    let other_hpas = place.others(own, may_share, &mut notes);
+    let other_hpas = place.others(own, &hpa, may_share, &mut notes);
     let scale_update_error =
         find_error(errors_of(state), &hpa, Api::ScaleUpdate, None).map(|e| e.message.clone());
     for ((kind, api_version), count) in &objects.skipped {

@@ -13,6 +13,7 @@ pub mod load;
 pub mod manager;
 pub mod memory;
 pub mod metric;
+pub mod neighbour;
 pub mod note;
 pub mod past;
 pub mod pod;
@@ -32,6 +33,7 @@ use crate::error::Error;
 use controller::Controller;
 use hpa::Hpa;
 use metric::PodMetrics;
+use neighbour::OtherHpa;
 use pod::Pod;
 use shared::Shared;
 
@@ -268,26 +270,6 @@ pub struct ExternalValue {
     pub value: i64,
     /// When it was measured, if stated. The controller ignores it.
     pub timestamp: Option<Timestamp>,
-}
-
-/// Another HPA of the namespace, as the controller stores it for the ambiguity check.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OtherHpa {
-    /// The HPA.
-    pub hpa: Hpa,
-    /// The scale of its target.
-    pub scale: Scale,
-}
-
-impl OtherHpa {
-    /// Returns an HPA whose own passes reach its metrics, so that the controller knows its selector: the
-    /// target is within the bounds and has a readable selector.
-    pub(crate) fn of(hpa: Hpa, scale: Scale) -> Option<Self> {
-        let bounds = hpa.spec.min_replicas.unwrap_or(1)..=hpa.spec.max_replicas;
-        let is_active = scale.spec_replicas != 0 && bounds.contains(&scale.spec_replicas);
-        let has_selector = !scale.selector.as_str().is_empty() && scale.selector.parsed().is_ok();
-        (is_active && has_selector).then_some(Self { hpa, scale })
-    }
 }
 
 /// One HPA of a list, with its result, or the reason why it has none.

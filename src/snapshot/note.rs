@@ -125,12 +125,12 @@ pub enum Note {
     /// What the input lacks can be saved with one command.
     SaveCommand,
 
-    /// Another HPA of the namespace is ignored in the search for shared pods.
-    OtherHpaIgnored {
+    /// Another HPA of the namespace may select the same pods.
+    UnknownSelector {
         /// The HPA, as `namespace/name`.
         hpa: String,
-        /// Why.
-        why: OtherHpaIgnored,
+        /// Why its selector is unknown.
+        why: WhyUnknownSelector,
     },
     /// A fact could not be determined.
     NotKnown {
@@ -427,17 +427,25 @@ pub enum NotOwned {
     Beside(String),
 }
 
-/// Why another HPA is ignored.
+/// Why the selector of another HPA is unknown.
 #[derive(Debug, Clone, PartialEq)]
-pub enum OtherHpaIgnored {
-    /// It cannot be read.
-    Unreadable,
+pub enum WhyUnknownSelector {
+    /// The HPA cannot be read.
+    HpaUnreadable(String),
     /// Its target cannot be read.
-    TargetUnreadable,
+    TargetUnreadable {
+        /// The target, as `Kind/name`.
+        target: String,
+        /// Why.
+        why: Cause,
+    },
+    /// Its target does not exist, but a pass has read it before.
+    TargetGone {
+        /// The target, as `Kind/name`.
+        target: String,
+    },
     /// The input lacks its target.
     NoTarget(String),
-    /// Another reason.
-    Other(String),
 }
 
 /// A fact that could not be determined.
@@ -479,7 +487,7 @@ impl Note {
             self,
             Self::UnknownFields { .. }
                 | Self::AnnotationIgnored { .. }
-                | Self::OtherHpaIgnored { .. }
+                | Self::UnknownSelector { .. }
                 | Self::NotKnown { what: Unlearnt::SharedPods, .. }
         )
     }

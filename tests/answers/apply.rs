@@ -155,11 +155,12 @@ fn a_memory_within_bounds_is_not_called_unknown() {
         let limited = input.replace(r#""maxReplicas""#, policy);
         limited.replace("2026-11-21T05:00:00Z", "2026-11-21T05:59:40Z")
     };
-    let bounds = "the controller's history is known only within bounds: the pass may end anywhere \
-                  from 4 to 7";
+    let bounds = "the controller's history of the last 5m20s is known only within bounds: the pass \
+                  may end anywhere from 4 to 7";
     assert_eq!(against(scaled), bounds);
     let without_status = |input: String| input.replace("ReadyForNewScale", "SucceededGetScale");
-    let unknown = "the controller's history is unknown: the pass may end anywhere from 7 to 8";
+    let unknown = "the controller's history of the last 5m20s is unknown: the pass may end anywhere \
+                   from 7 to 8";
     assert_eq!(against(without_status), unknown);
 }
 

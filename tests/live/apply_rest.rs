@@ -234,7 +234,7 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
                             "reason": "ReadyForNewScale", "message": ""}]});
                 });
             },
-            "the controller's history is unknown: the pass may end anywhere from ",
+            "the controller's history of the last 30m20s is unknown: the pass may end anywhere from ",
         ),
     ];
     for (code, change, told) in cases {
@@ -245,8 +245,10 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
         let ran = apply_as(&server, "bob", &["--yes"]);
         assert_eq!(ran.code, Some(6), "{code}: {}{}", ran.stdout, ran.stderr);
         assert!(ran.stderr.contains(told), "{code}: {}", ran.stderr);
-        let hint = "hint: use --force-uncertain to write anyway";
-        assert!(ran.stderr.contains(hint), "{code}: {}", ran.stderr);
+        let hint = ran.stderr.lines().find(|line| line.contains("hint: ")).expect("a hint");
+        assert!(hint.ends_with("use --force-uncertain to write anyway"), "{code}: {hint}");
+        let observes = "hint: use --observe 30m20s to watch the HPA first, or --history none if";
+        assert_eq!(hint.contains(observes), code == "memory", "{hint}");
         assert!(writes(&server).is_empty(), "{code}");
 
         let forced = apply_as(&server, "bob", &["--yes", "--force-uncertain"]);
@@ -265,6 +267,89 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
         let short = apply_as(&server, "bob", &["--yes", "--force-uncertain", "-o", "name"]);
         assert_eq!(short.stdout, "deployment.apps/web\n", "{code}: {}", short.stderr);
         assert!(short.stderr.contains(named), "{code}: {}", short.stderr);
+    }
+}
+
+/// An HPA beside it, with the condition of its last pass, on a target of this kind.
+fn neighbour(cluster: &mut Cluster, kind: [&str; 2], reason: Option<&str>) {
+    let [api_version, kind] = kind;
+    cluster.hpa(["default", "other"], [api_version, kind, "other"], &json!({}));
+    if let Some(reason) = reason {
+        checked(cluster, ["default", "other"], reason);
+    }
+}
+
+/// Gives an HPA the status of a pass that found this.
+fn checked(cluster: &mut Cluster, name: [&str; 2], reason: &str) {
+    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", name, |hpa| {
+        hpa["metadata"]["creationTimestamp"] = json!("2026-11-21T06:00:00Z");
+        hpa["metadata"]["managedFields"] =
+            json!([{"subresource": "status", "time": "2026-11-21T07:07:00Z"}]);
+        let condition = |type_: &str, reason: &str| {
+            json!({"type": type_, "status": "True", "reason": reason,
+                "lastTransitionTime": "2026-11-21T06:00:15Z"})
+        };
+        hpa["status"] = json!({
+        "currentReplicas": 2, "desiredReplicas": 2,
+        "conditions": [
+            condition("AbleToScale", "ReadyForNewScale"),
+            condition("ScalingActive", reason),
+        ]});
+    });
+}
+
+/// An HPA that is broken, or may not be read, is no reason not to write unless its selector could matter.
+#[test]
+fn a_neighbour_blocks_only_if_its_pods_may_be_the_same() {
+    const DEPLOYMENT: [&str; 2] = ["apps/v1", "Deployment"];
+    const ROLLOUT: [&str; 2] = ["argoproj.io/v1alpha1", "Rollout"];
+    const FINE: &str = "ValidMetricFound";
+    let denied = "error: unknown whether the HPA default/other selects the same pods: its target Rollout/other \
+                  cannot be read: missing permission: get rollouts.argoproj.io/scale in the namespace default; \
+                  check it with `kubectl auth can-i get rollouts.argoproj.io --subresource=scale -n default`; \
+                  add to a Role: - {apiGroups: [\"argoproj.io\"], resources: [\"rollouts/scale\"], verbs: \
+                  [\"get\"]}; nothing written\n";
+    let remembered = "error: unknown whether the HPA default/other selects the same pods: its target \
+                      Deployment/other does not exist, but the controller may remember its selector; nothing \
+                      written\n";
+    let cases: [(&str, Change, Option<&str>); 5] = [
+        ("a target that never was", |cluster| neighbour(cluster, DEPLOYMENT, None), None),
+        (
+            "a target that is gone, of an HPA that was compared",
+            |cluster| {
+                neighbour(cluster, DEPLOYMENT, Some(FINE));
+                checked(cluster, WEB, FINE);
+            },
+            None,
+        ),
+        (
+            "a target that is gone, of an HPA that was not compared",
+            |cluster| neighbour(cluster, DEPLOYMENT, Some(FINE)),
+            Some(remembered),
+        ),
+        ("a kind that may not be read", |cluster| neighbour(cluster, ROLLOUT, None), Some(denied)),
+        (
+            "a kind that may not be read, of an HPA that was compared",
+            |cluster| {
+                neighbour(cluster, ROLLOUT, Some(FINE));
+                checked(cluster, WEB, FINE);
+            },
+            None,
+        ),
+    ];
+    for (name, change, told) in cases {
+        let mut cluster = cluster();
+        cluster.custom_kind("argoproj.io/v1alpha1", "Rollout", "rollouts");
+        cluster.grant("bob");
+        cluster.deny("bob", "get", "rollouts.argoproj.io/scale");
+        cluster.deny("bob", "get", "rollouts.argoproj.io");
+        change(&mut cluster);
+        let server = Server::start(cluster);
+        let ran = apply_as(&server, "bob", &["--yes", "--history=none"]);
+        assert_eq!(ran.code, Some(if told.is_some() { 6 } else { 0 }), "{name}: {}", ran.stderr);
+        assert!(ran.stderr.contains(told.unwrap_or_default()), "{name}: {}", ran.stderr);
+        assert_eq!(ran.stderr.contains("default/other"), told.is_some(), "{name}: {}", ran.stderr);
+        assert_eq!(writes(&server).len(), usize::from(told.is_none()), "{name}");
     }
 }
 

@@ -93,6 +93,7 @@ impl Right {
             () if of("statefulsets") => "db",
             () if of("replicasets") => "set",
             () if of("replicationcontrollers") => "old",
+            () if of("rollouts") => "roll",
             () => "web",
         }
     }
@@ -125,9 +126,10 @@ fn rights(file: &str) -> Vec<Right> {
     rights
 }
 
-/// Adds a target of each built-in kind, each with an HPA that uses every type of metric.
+/// Adds a target of each kind, each with an HPA that uses every type of metric.
 fn cluster(granted: &[Right]) -> Cluster {
     let mut cluster = recorded();
+    cluster.custom_kind("argoproj.io/v1alpha1", "Rollout", "rollouts");
     let time = "2026-11-21T07:07:00Z".to_owned();
     cluster.external_metric(ExternalMetric {
         name: "queue".to_owned(),
@@ -149,6 +151,7 @@ fn cluster(granted: &[Right]) -> Cluster {
         ("db", "apps/v1", "StatefulSet"),
         ("set", "apps/v1", "ReplicaSet"),
         ("old", "v1", "ReplicationController"),
+        ("roll", "argoproj.io/v1alpha1", "Rollout"),
         ("keda", "apps/v1", "Deployment"),
         ("off", "apps/v1", "Deployment"),
     ] {
@@ -234,7 +237,7 @@ fn said(verb: &[&str], hpa: &str, granted: &[Right]) -> (Ran, String) {
 
 fn holds(file: &str, verb: &[&str]) {
     let rights = rights(file);
-    for hpa in ["web", "db", "set", "old", "keda", "off", "gone"] {
+    for hpa in ["web", "db", "set", "old", "roll", "keda", "off", "gone"] {
         let (ran, said) = said(verb, hpa, &rights);
         if !["off", "gone"].contains(&hpa) {
             assert_eq!(ran.code, Some(0), "{file}: {said}");

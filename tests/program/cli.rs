@@ -678,7 +678,7 @@ fn without_a_name_all_hpas_of_the_files_are_listed() {
 NAMESPACE  NAME  REFERENCE       TARGETS             CURRENT  WANTED  FINDING
 shop       api   Deployment/api  cpu: <unknown>/50%        -       -  target-not-found
 test       web   Deployment/web  cpu: <unknown>/50%        -       -  target-not-found
-shop       web   Deployment/web  cpu: 150%/50%             2       3  1 note
+shop       web   Deployment/web  cpu: 150%/50%             2       3  -
 "
     );
     for (args, keys) in [

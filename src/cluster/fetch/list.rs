@@ -34,12 +34,13 @@ use crate::error::Error;
 use crate::order;
 use crate::snapshot::evidence::{Event, Evidence};
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::note::{Note, OtherHpaIgnored, Unlearnt};
+use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
+use crate::snapshot::note::{Note, Unlearnt, WhyUnknownSelector};
 use crate::snapshot::pod::Meta;
 use crate::snapshot::right::{Cause, MissingRight};
 use crate::snapshot::selection::Selection;
 use crate::snapshot::surroundings::Surroundings;
-use crate::snapshot::{Listed, OtherHpa, Scale};
+use crate::snapshot::{Listed, Scale};
 
 /// How many namespaces are processed concurrently, and how many HPAs of each.
 const AT_ONCE: usize = 4;
@@ -189,7 +190,7 @@ pub(super) struct Item {
     name: String,
     /// Whether its explanation was requested; the others matter only for shared pods.
     wanted: bool,
-    pub(super) hpa: Result<Hpa, Error>,
+    pub(super) hpa: Result<Hpa, Failure>,
     /// What was ignored while reading it.
     notes: Vec<Note>,
 }
@@ -246,7 +247,7 @@ impl Common {
 }
 
 /// The HPAs of a namespace with the scales of their targets.
-type Scaled<'s> = [(&'s Item, Result<Found, Error>)];
+type Scaled<'s> = [(&'s Item, Result<Found, Failure>)];
 
 /// Returns the requested HPAs whose targets have a scale.
 fn scaled<'s>(scaled: &'s Scaled<'_>) -> impl Iterator<Item = (&'s Hpa, &'s Scale)> + Clone {
@@ -326,9 +327,7 @@ impl Fetch<'_> {
                 namespace: metadata.namespace.unwrap_or_default().into(),
                 name: metadata.name.into(),
                 wanted: false,
-                hpa: hpa
-                    .map(HpaObject::into_hpa)
-                    .map_err(|cause| self.unreadable(&path, cause).into()),
+                hpa: hpa.map(HpaObject::into_hpa).map_err(|cause| self.unreadable(&path, cause)),
                 notes,
             };
             item.wanted = selection.wants(Some(&metadata.labels), |named| item.is(named));
@@ -534,7 +533,7 @@ impl Fetch<'_> {
         &self,
         item: &Item,
         discovery: &Result<Discovery, Failure>,
-    ) -> Result<Found, Error> {
+    ) -> Result<Found, Failure> {
         let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
         match self.built_in_scale(hpa).await {
             Some(scale) => scale,
@@ -545,13 +544,14 @@ impl Fetch<'_> {
     async fn observed(
         &self,
         item: &Item,
-        scale: &Result<Found, Error>,
+        scale: &Result<Found, Failure>,
         common: &Common,
         read: &Read,
     ) -> Result<Observed, Error> {
-        let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
+        let hpa = item.hpa.as_ref().map_err(|failure| failure.clone())?;
         let notes = item.notes.iter().chain(&read.note).cloned().collect();
-        let needed = without_pods(hpa.clone(), read.now, scale.clone()?, notes);
+        let scale = scale.as_ref().map_err(denied)?;
+        let needed = without_pods(hpa.clone(), read.now, scale.clone(), notes);
         self.with_pods(needed, common.discovery(hpa), &common.custom, read.at).await
     }
 }
@@ -559,7 +559,7 @@ impl Fetch<'_> {
 /// The HPAs of a namespace, each of which may select the pods of another.
 struct Neighbours<'s> {
     /// What is known of each, in the order of their names.
-    all: Vec<(&'s Item, Result<Option<OtherHpa>, Note>)>,
+    all: Vec<(&'s Item, Result<Option<OtherHpa>, UnknownSelector>)>,
     /// The places of those whose selectors the controller knows, in the order of the selectors.
     places: Vec<usize>,
     selectors: Selectors,
@@ -567,21 +567,23 @@ struct Neighbours<'s> {
 
 impl<'s> Neighbours<'s> {
     fn of(scales: &'s Scaled<'_>) -> Self {
-        let known = |(item, scale): &(&'s Item, Result<Found, Error>)| {
+        let known = |(item, scale): &(&'s Item, Result<Found, Failure>)| {
             let known = match &item.hpa {
                 Ok(hpa) => other(hpa, scale),
-                Err(_) => {
-                    let hpa = format!("{}/{}", item.namespace, item.name);
-                    Err(Note::OtherHpaIgnored { hpa, why: OtherHpaIgnored::Unreadable })
-                }
+                Err(failure) => Err(UnknownSelector {
+                    key: format!("{}/{}", item.namespace, item.name),
+                    hpa: None,
+                    why: WhyUnknownSelector::HpaUnreadable(failure.to_string()),
+                }),
             };
             (*item, known)
         };
         let all: Vec<_> = scales.iter().map(known).collect();
-        let selector = |(place, (_, known)): (usize, &(_, Result<Option<OtherHpa>, Note>))| {
-            let known = known.as_ref().ok()?.as_ref()?;
-            Some((place, known.scale.selector.parsed().ok()?.clone()))
-        };
+        let selector =
+            |(place, (_, known)): (usize, &(_, Result<Option<OtherHpa>, UnknownSelector>))| {
+                let known = known.as_ref().ok()?.as_ref()?;
+                Some((place, known.scale.selector.parsed().ok()?.clone()))
+            };
         let (places, selectors): (_, Vec<_>) = all.iter().enumerate().filter_map(selector).unzip();
         Self { places, selectors: Selectors::new(selectors), all }
     }
@@ -589,7 +591,7 @@ impl<'s> Neighbours<'s> {
     /// Adds the other HPAs to what is known of one. Those of other pods are irrelevant, and there may be
     /// many.
     fn beside(&self, item: &Item, needed: &mut Observed) {
-        let Observed { pods, others, notes, .. } = needed;
+        let Observed { hpa, pods, others, notes, .. } = needed;
         let sharing = pods.iter().flat_map(|pod| self.selectors.matching(&pod.labels));
         let sharing: BTreeSet<usize> = order::set(sharing.map(|selector| self.places[selector]));
         let is_other = |other: &Item| other.name != item.name;
@@ -597,6 +599,6 @@ impl<'s> Neighbours<'s> {
         let known = sharing.filter(|(other, _)| is_other(other));
         others.extend(known.filter_map(|(_, known)| known.as_ref().ok()?.clone()));
         let unknown = self.all.iter().filter(|(other, _)| is_other(other));
-        notes.extend(unknown.filter_map(|(_, known)| known.as_ref().err().cloned()));
+        notes.extend(unknown.filter_map(|(_, known)| known.as_ref().err()?.note(hpa)));
     }
 }

@@ -101,7 +101,7 @@ pub async fn fetch(
     surroundings.served_metrics = needed.surroundings.served_metrics;
     keep_names(&mut surroundings, &needed.hpa, &needed.metrics, &objects);
     let mut notes = needed.notes;
-    let (version, others, events) = optional.take(&mut notes);
+    let (version, others, events) = optional.take(&needed.hpa, &mut notes);
     notes.extend(left_out);
     let (lease, control_plane) = optional.controller.come(session);
     let evidence = Evidence { events, lease, ..Evidence::default() };
@@ -246,9 +246,10 @@ impl Fetch<'_> {
         let (discovery, direct) = join!(discovery, direct);
         let custom = custom_version(discovery);
         let found = match direct {
-            Some(found) => found?,
-            None => self.custom_scale(&hpa, discovery).await?,
+            Some(found) => found,
+            None => self.custom_scale(&hpa, discovery).await,
         };
+        let found = found.map_err(|failure| denied(&failure))?;
         let scale = found.scale.as_ref().ok();
         Wish::behind(&hpa, scale, discovery, &custom).for_each(wish);
         let needed = without_pods(hpa, now, found, notes);

@@ -11,14 +11,15 @@ use tokio::join;
 use super::super::Failure;
 use super::control_plane::{ControllerAnswers, come};
 use super::read::List;
+use super::right::cause;
 use super::scale::Found;
 use super::{Discovered, Fetch};
 use crate::apiserver::convert::HpaObject;
 use crate::error::{Error, listed};
-use crate::snapshot::OtherHpa;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::note::{Note, OtherHpaIgnored, Unlearnt};
+use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
+use crate::snapshot::note::{Note, Unlearnt, WhyUnknownSelector};
 use crate::snapshot::surroundings::{Surroundings, paused};
 
 /// How many scales are requested concurrently.
@@ -39,7 +40,7 @@ pub(super) struct OptionalAnswers {
 #[derive(Default)]
 struct Others {
     known: Vec<OtherHpa>,
-    notes: Vec<Note>,
+    unknown: Vec<UnknownSelector>,
 }
 
 /// The answer of `/version`. Since 1.31 a server may emulate an older version.
@@ -69,14 +70,15 @@ impl ServerVersion {
 }
 
 impl OptionalAnswers {
-    /// Returns the version, the other HPAs and the events.
+    /// Returns the version, the HPAs beside `own`, and the events.
     pub(super) fn take(
         &self,
+        own: &Hpa,
         notes: &mut Vec<Note>,
     ) -> (Option<String>, Vec<OtherHpa>, Vec<Event>) {
         let version = version_of(self.version.take(), notes);
         let others = come(self.others.take(), Unlearnt::SharedPods, notes).unwrap_or_default();
-        notes.extend(others.notes);
+        notes.extend(others.unknown.iter().filter_map(|other| other.note(own)));
         let events = come(self.events.take(), Unlearnt::HpaEvents, notes).unwrap_or_default();
         (version, others.known, events)
     }
@@ -117,13 +119,18 @@ pub(super) fn unserved(version: Option<ServerVersion>) -> Error {
 ///
 /// # Errors
 ///
-/// Its target cannot be read.
-pub(super) fn other(hpa: &Hpa, found: &Result<Found, Error>) -> Result<Option<OtherHpa>, Note> {
-    let Ok(Found { scale: Ok(scale), .. }) = found else {
-        let why = OtherHpaIgnored::TargetUnreadable;
-        return Err(Note::OtherHpaIgnored { hpa: hpa.key(), why });
+/// Its selector is unknown.
+pub(super) fn other(
+    hpa: &Hpa,
+    found: &Result<Found, Failure>,
+) -> Result<Option<OtherHpa>, UnknownSelector> {
+    let target = hpa.spec.scale_target_ref.to_string();
+    let why = match found.as_ref().map(|found| &found.scale) {
+        Ok(Ok(scale)) => return Ok(OtherHpa::of(hpa.clone(), scale.clone())),
+        Ok(Err(_)) => WhyUnknownSelector::TargetGone { target },
+        Err(failure) => WhyUnknownSelector::TargetUnreadable { target, why: cause(failure) },
     };
-    Ok(OtherHpa::of(hpa.clone(), scale.clone()))
+    Err(UnknownSelector { key: hpa.key(), hpa: Some(hpa.clone()), why })
 }
 
 /// Returns the version whose rules apply, if it has arrived.
@@ -202,7 +209,7 @@ impl Fetch<'_> {
         for (hpa, scale) in answers {
             match other(&hpa, &scale) {
                 Ok(known) => others.known.extend(known),
-                Err(note) => others.notes.push(note),
+                Err(unknown) => others.unknown.push(unknown),
             }
         }
         others

@@ -3,7 +3,7 @@
 
 use super::super::Failure;
 use super::read::read;
-use super::right::{denied, missing};
+use super::right::missing;
 use super::{Fetch, JSON, is_well_formed};
 use crate::apimachinery::json;
 use crate::cluster::fetch::discovery::{Discovery, Resource, built_in};
@@ -36,7 +36,7 @@ impl From<Result<(Scale, ScaleAt), ScaleError>> for Found {
 
 impl Fetch<'_> {
     /// Returns the scale of a target of a built-in kind; `None` if the kind needs discovery.
-    pub(super) async fn built_in_scale(&self, hpa: &Hpa) -> Option<Result<Found, Error>> {
+    pub(super) async fn built_in_scale(&self, hpa: &Hpa) -> Option<Result<Found, Failure>> {
         let target = &hpa.spec.scale_target_ref;
         if !is_well_formed(&target.api_version) {
             // The engine produces this message before it looks at the scale.
@@ -45,17 +45,20 @@ impl Fetch<'_> {
         let resource = built_in(target.group(), &target.kind)?;
         if let Some(listed) = self.lists.and_then(|lists| lists.targets(&resource)) {
             let scale = scale_in(hpa, listed.get(&target.name));
-            return Some(scale.map(|scale| Found { scale, basis: None, at: None }));
+            let unreadable =
+                |e: Error| self.unreadable(&resource.path(self.namespace, ""), e.message);
+            let found = scale.map(|scale| Found { scale, basis: None, at: None });
+            return Some(found.map_err(unreadable));
         }
         let failure = match self.scale(&resource, &target.name).await {
             Ok(scale) => return Some(Ok(scale.into())),
             Err(failure) => failure,
         };
         let Some(right) = missing(&failure) else {
-            return Some(Err(denied(&failure)));
+            return Some(Err(failure));
         };
         let found = self.in_place_of_scale(hpa, &resource, right).await;
-        Some(found.ok_or_else(|| denied(&failure)))
+        Some(found.ok_or(failure))
     }
 
     /// Returns the scale of a target of any other kind.
@@ -63,15 +66,12 @@ impl Fetch<'_> {
         &self,
         hpa: &Hpa,
         discovery: &Result<Discovery, Failure>,
-    ) -> Result<Found, Error> {
+    ) -> Result<Found, Failure> {
         let target = &hpa.spec.scale_target_ref;
         let group = target.group();
-        let discovery = discovery.as_ref().map_err(denied)?;
-        match discovery.resource(group, &target.kind).map_err(denied)? {
-            Some(resource) => {
-                let scale = self.scale(&resource, &target.name).await;
-                scale.map(Found::from).map_err(|e| denied(&e))
-            }
+        let discovery = discovery.as_ref().map_err(Clone::clone)?;
+        match discovery.resource(group, &target.kind).map_err(Clone::clone)? {
+            Some(resource) => Ok(self.scale(&resource, &target.name).await?.into()),
             None => {
                 let text = format!("no matches for kind {:?} in group {group:?}", target.kind);
                 Ok(Err(ScaleError::Mapping(text)).into())

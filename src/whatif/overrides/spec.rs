@@ -19,10 +19,11 @@ use crate::apiserver::default::{AdmissionRules, Dropped, drop_disabled};
 use crate::args::Overrides;
 use crate::error::Error;
 use crate::keda;
+use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
 use crate::snapshot::input::Input;
+use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::note::{KedaNote, Note};
-use crate::snapshot::{OtherHpa, Snapshot};
 use crate::whatif::unit;
 
 /// The item of what is assumed with a manifest.

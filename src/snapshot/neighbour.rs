@@ -1,0 +1,187 @@
+//! The other HPAs of a namespace, one of which may select the same pods. The controller stores the selector of an
+//! HPA when a pass has read the scale of its target, keeps it as long as the HPA exists, and scales nothing whose
+//! pods match the selectors of two HPAs (`hpaSelectors` and `computeReplicasForMetrics` in horizontal.go).
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::Scale;
+use super::hpa::{Condition, Hpa};
+use super::note::{Note, WhyUnknownSelector};
+
+/// The time within which a changed HPA has had a pass: two sync periods.
+const SETTLED: SignedDuration = SignedDuration::from_secs(30);
+
+/// Another HPA of the namespace, as the controller stores it for the ambiguity check.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OtherHpa {
+    /// The HPA.
+    pub hpa: Hpa,
+    /// The scale of its target.
+    pub scale: Scale,
+}
+
+impl OtherHpa {
+    /// Returns an HPA whose own passes reach its metrics, so that the controller knows its selector: the
+    /// target is within the bounds and has a readable selector.
+    pub(crate) fn of(hpa: Hpa, scale: Scale) -> Option<Self> {
+        let bounds = hpa.spec.min_replicas.unwrap_or(1)..=hpa.spec.max_replicas;
+        let is_active = scale.spec_replicas != 0 && bounds.contains(&scale.spec_replicas);
+        let has_selector = !scale.selector.as_str().is_empty() && scale.selector.parsed().is_ok();
+        (is_active && has_selector).then_some(Self { hpa, scale })
+    }
+}
+
+/// Another HPA of the namespace whose selector could not be read.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct UnknownSelector {
+    /// Its name, as `namespace/name`.
+    pub(crate) key: String,
+    /// The HPA, if it can be read.
+    pub(crate) hpa: Option<Hpa>,
+    /// Why the selector is unknown.
+    pub(crate) why: WhyUnknownSelector,
+}
+
+impl UnknownSelector {
+    /// Returns a note if the controller may find that this HPA selects pods of `own`.
+    pub(crate) fn note(&self, own: &Hpa) -> Option<Note> {
+        let is_irrelevant = self.hpa.as_ref().is_some_and(|other| {
+            let is_gone = matches!(self.why, WhyUnknownSelector::TargetGone { .. });
+            (is_gone && !has_stored_selector(other)) || were_apart(own, other)
+        });
+        (!is_irrelevant)
+            .then(|| Note::UnknownSelector { hpa: self.key.clone(), why: self.why.clone() })
+    }
+}
+
+fn condition<'h>(hpa: &'h Hpa, type_: &str) -> Option<&'h Condition> {
+    hpa.status.conditions.iter().find(|condition| condition.type_ == type_)
+}
+
+/// Whether a pass of an HPA may have stored its selector: one got beyond reading the scale. Passes that do not get
+/// there leave `ScalingActive` as it was.
+fn has_stored_selector(hpa: &Hpa) -> bool {
+    condition(hpa, "ScalingActive").is_some_and(|active| active.reason != "InvalidSelector")
+}
+
+/// Whether the controller has stored the selectors of both HPAs, compared them in a later pass, and found no pod that
+/// matches both. This stays so as long as neither HPA changes: a selector is stored until it is replaced.
+fn were_apart(one: &Hpa, other: &Hpa) -> bool {
+    let hpas = [one, other];
+    let Some(last) = hpas.into_iter().filter_map(last_comparison).max() else { return false };
+    let is_settled = |hpa: &Hpa| {
+        let changed = hpa.written.created.max(hpa.written.spec);
+        changed.is_some_and(|changed| last.duration_since(changed) >= SETTLED)
+    };
+    let has_passed = |hpa: &Hpa| passed_since(hpa).is_some_and(|since| since <= last);
+    hpas.into_iter().all(|hpa| is_settled(hpa) && has_passed(hpa))
+}
+
+/// Returns since when the passes of an HPA, as far as they read the scale, have found no shared pods.
+fn passed_since(hpa: &Hpa) -> Option<Timestamp> {
+    let active = condition(hpa, "ScalingActive")?;
+    let stops_before = ["ScalingDisabled", "InvalidSelector", "AmbiguousSelector"];
+    let has_passed = !stops_before.contains(&&*active.reason);
+    active.last_transition_time.filter(|_| has_passed)
+}
+
+/// Returns when the status of a pass that found no shared pods was written.
+fn last_comparison(hpa: &Hpa) -> Option<Timestamp> {
+    let read_scale = condition(hpa, "AbleToScale").is_some_and(|it| it.reason != "FailedGetScale");
+    let written = hpa.written.status.filter(|_| read_scale && !hpa.written.by_us)?;
+    passed_since(hpa).map(|_| written)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::UnknownSelector;
+    use crate::snapshot::hpa::Hpa;
+    use crate::snapshot::note::WhyUnknownSelector;
+    use crate::snapshot::right::Cause;
+    use crate::snapshot::written::Written;
+
+    fn minute(minute: i64) -> Timestamp {
+        Timestamp::from_second(1_795_240_800 + 60 * minute).expect("a time")
+    }
+
+    /// An HPA that was created in one minute and has a status of another, with these reasons of `AbleToScale` and
+    /// `ScalingActive`, the latter since `since`.
+    fn hpa(created: i64, [able, active]: [&str; 2], since: i64, written: i64) -> Hpa {
+        let status = json!({"conditions": [
+            {"type": "AbleToScale", "reason": able},
+            {"type": "ScalingActive", "reason": active, "lastTransitionTime": minute(since)},
+        ]});
+        let written = Written {
+            created: Some(minute(created)),
+            spec: Some(minute(created)),
+            status: Some(minute(written)),
+            by_us: false,
+        };
+        Hpa { written, ..Hpa::of(&json!({}), status) }
+    }
+
+    const FINE: [&str; 2] = ["ReadyForNewScale", "ValidMetricFound"];
+    const SHARED: [&str; 2] = ["SucceededGetScale", "AmbiguousSelector"];
+    const NO_SCALE: [&str; 2] = ["FailedGetScale", "ValidMetricFound"];
+
+    #[test]
+    fn an_unknown_selector_matters_unless_a_pass_has_compared_it() {
+        let denied = || WhyUnknownSelector::TargetUnreadable {
+            target: "Rollout/roll".to_owned(),
+            why: Cause::Late,
+        };
+        let gone = || WhyUnknownSelector::TargetGone { target: "Deployment/gone".to_owned() };
+        let by_us = |mut hpa: Hpa| {
+            hpa.written.by_us = true;
+            hpa
+        };
+        for (name, own, other, why, matters) in [
+            ("both passed", hpa(0, FINE, 1, 10), hpa(0, FINE, 1, 9), denied(), false),
+            ("only the other since", hpa(0, FINE, 1, 2), hpa(5, FINE, 6, 9), denied(), false),
+            ("not since it was created", hpa(0, FINE, 1, 2), hpa(5, FINE, 6, 5), denied(), true),
+            ("own is new", hpa(10, FINE, 10, 10), hpa(0, FINE, 1, 9), denied(), true),
+            ("shared", hpa(0, SHARED, 1, 10), hpa(0, FINE, 1, 9), denied(), true),
+            ("the other never passed", hpa(0, FINE, 1, 10), hpa(0, SHARED, 1, 9), denied(), true),
+            ("only later", hpa(0, FINE, 1, 10), hpa(0, NO_SCALE, 12, 13), denied(), true),
+            (
+                "not the controller's",
+                by_us(hpa(0, FINE, 1, 10)),
+                by_us(hpa(0, FINE, 1, 9)),
+                denied(),
+                true,
+            ),
+            ("gone, compared before", hpa(0, FINE, 1, 10), hpa(0, NO_SCALE, 1, 9), gone(), false),
+            ("gone, never compared", hpa(8, FINE, 8, 8), hpa(0, NO_SCALE, 1, 9), gone(), true),
+            (
+                "never there",
+                hpa(8, FINE, 8, 8),
+                hpa(0, ["FailedGetScale", "InvalidSelector"], 1, 9),
+                gone(),
+                false,
+            ),
+        ] {
+            let unknown = UnknownSelector { key: "ops/other".to_owned(), hpa: Some(other), why };
+            assert_eq!(unknown.note(&own).is_some(), matters, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_target_that_never_was_has_no_selector() {
+        let other = Hpa::of(&json!({}), json!({}));
+        let own = hpa(0, FINE, 1, 10);
+        for (why, matters) in [
+            (WhyUnknownSelector::TargetGone { target: "Deployment/gone".to_owned() }, false),
+            (WhyUnknownSelector::NoTarget("Deployment/gone".to_owned()), true),
+        ] {
+            let hpa = Some(other.clone());
+            let unknown = UnknownSelector { key: "ops/other".to_owned(), hpa, why };
+            assert_eq!(unknown.note(&own).is_some(), matters);
+        }
+        let why = WhyUnknownSelector::HpaUnreadable("it has no spec".to_owned());
+        let unknown = UnknownSelector { key: "ops/other".to_owned(), hpa: None, why };
+        assert!(unknown.note(&own).is_some());
+    }
+}

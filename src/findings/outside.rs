@@ -15,6 +15,7 @@ use crate::apimachinery::names::nearest;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine;
 use crate::engine::decision::{Because, Decision, Direction, MetricResult, Path, Step};
+use crate::saved::assemble::has_own_scale;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaStatus, MetricValueStatus};
@@ -43,6 +44,8 @@ pub enum Missing {
     Kind,
     /// No such object exists.
     Object,
+    /// No such object exists, or its kind has no scale: the API server answers the same to both.
+    ObjectOrScale,
     /// The kind has no scale.
     Scale,
 }
@@ -289,7 +292,7 @@ pub(super) fn target_not_found(case: &Case<'_>) -> Option<Finding> {
         Err(ScaleError::Mapping(error)) if error.starts_with("no matches for kind") => {
             (Missing::Kind, error)
         }
-        Err(ScaleError::Get(error)) if error.ends_with("not found") => (Missing::Object, error),
+        Err(ScaleError::Get(error)) if error.ends_with("not found") => (not_found(case), error),
         Err(ScaleError::Get(error)) if error.contains("could not find the requested resource") => {
             (Missing::Scale, error)
         }
@@ -304,12 +307,24 @@ pub(super) fn target_not_found(case: &Case<'_>) -> Option<Finding> {
     let near = nearest(&target.name, of_kind().map(|it| &*it.metadata.name));
     let near = of_kind().find(|it| Some(&*it.metadata.name) == near);
     let meant = match missing {
-        Missing::Object => same_name.or(near),
+        Missing::Object | Missing::ObjectOrScale => same_name.or(near),
         Missing::Kind | Missing::Scale => same_name,
     };
     let meant = meant.map(Workload::to_reference);
     let facts = TargetNotFound { missing, error: error.clone(), is_assumed, meant };
     Some(Finding::explaining(Severity::Error, facts))
+}
+
+/// Returns what is missing if the API server does not find the scale of the target. It says of a custom resource
+/// without a scale what it says of one that does not exist (`crdHandler.ServeHTTP` of apiextensions-apiserver).
+fn not_found(case: &Case<'_>) -> Missing {
+    let target = case.target();
+    match case.surroundings().serves_scale {
+        Some(false) => Missing::Scale,
+        Some(true) => Missing::Object,
+        None if has_own_scale(target.group(), &target.kind) => Missing::Object,
+        None => Missing::ObjectOrScale,
+    }
 }
 
 /// `paused-by-keda`

@@ -331,6 +331,7 @@ pub(crate) fn surroundings(
         api_services: objects.api_services.clone().into(),
         served_metrics: BTreeMap::new(),
         lacks_scale: false,
+        serves_scale: None,
         manifest_replicas: None,
     }
 }

@@ -32,6 +32,8 @@ pub struct Surroundings {
     pub served_metrics: BTreeMap<String, Vec<String>>,
     /// The target has no scale only because the input lacks it; the API server has not said so.
     pub lacks_scale: bool,
+    /// Whether the API server serves a scale for the kind of the target, if its discovery was asked.
+    pub serves_scale: Option<bool>,
     /// The replicas in the target's manifest that is assumed to be applied, if it states any.
     pub manifest_replicas: Option<ManifestReplicas>,
 }

@@ -171,6 +171,53 @@ fn what_may_be_meant_is_named_where_the_target_is_gone() {
     assert_eq!(found["advice"], advice, "{answer:#}");
 }
 
+/// The API server does not find the scale of a custom resource, whether the object is missing or its kind has none.
+#[test]
+fn a_kind_without_a_scale_is_told_from_an_object_that_is_missing() {
+    let group = "argoproj.io/v1alpha1";
+    let to = |kind: &str| {
+        let mut cluster = recorded();
+        cluster.custom_kind(group, "Rollout", "rollouts");
+        cluster.unscalable_kind(group, "Experiment", "experiments");
+        cluster.put(json!({
+            "apiVersion": group,
+            "kind": "Experiment",
+            "metadata": {"name": "web", "namespace": "default"},
+        }));
+        cluster.edit(
+            "autoscaling/v2",
+            "HorizontalPodAutoscaler",
+            ["default", super::NAME],
+            |hpa| {
+                hpa["spec"]["scaleTargetRef"] =
+                    json!({"apiVersion": group, "kind": kind, "name": "web"});
+            },
+        );
+        let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
+        finding(&answer, "target-not-found")
+    };
+    for (kind, summary, advice) in [
+        (
+            "Experiment",
+            "the kind Experiment has no scale, so the target Experiment/web cannot be scaled",
+            "Point scaleTargetRef at an object that has the subresource scale.",
+        ),
+        (
+            "Rollout",
+            "the target Rollout/web does not exist, so nothing can be computed",
+            "Correct scaleTargetRef, or create the target.",
+        ),
+        (
+            "Workflow",
+            "the API server has no kind Workflow in the group \"argoproj.io\", so nothing can be computed",
+            "Correct scaleTargetRef, or install what provides the kind.",
+        ),
+    ] {
+        let found = to(kind);
+        assert_eq!((&found["summary"], &found["advice"]), (&json!(summary), &json!(advice)));
+    }
+}
+
 /// KEDA's ScaledObject is read if it owns the HPA.
 #[test]
 fn a_direction_that_is_paused_is_told_of() {

@@ -148,13 +148,24 @@ impl Discovery {
     }
 
     fn aggregated(&self, group: &str, kind: &str) -> Option<Resource> {
+        let (version, served) = self.served(group, kind)?;
+        Some(Resource::new(group, &version.version, &served.resource))
+    }
+
+    /// Returns whether a kind has the subresource scale; `None` if the kind is not listed.
+    pub(crate) fn serves_scale(&self, group: &str, kind: &str) -> Option<bool> {
+        let (_, served) = self.served(group, kind)?;
+        Some(served.subresources.iter().any(|own| own.subresource == "scale"))
+    }
+
+    fn served(&self, group: &str, kind: &str) -> Option<(&Version, &ServedResource)> {
         let found = self.groups.iter().find(|g| g.metadata.name == group)?;
         found.versions.iter().find_map(|version| {
             let resource = version.resources.iter().find(|resource| {
                 let own = &resource.response_kind.kind;
                 *own == kind || own.to_lowercase() == kind
             })?;
-            Some(Resource::new(group, &version.version, &resource.resource))
+            Some((version, resource))
         })
     }
 }

@@ -426,6 +426,7 @@ impl Fetch<'_> {
                 let objects = (answers.objects(), about.surroundings.objects());
                 let mut surroundings = Surroundings {
                     served_metrics: observed.surroundings.served_metrics.clone(),
+                    serves_scale: observed.surroundings.serves_scale,
                     ..lists.around(hpa, scale, [&objects.0, &objects.1], apis)
                 };
                 keep_names(&mut surroundings, hpa, &observed.metrics, &objects.0);

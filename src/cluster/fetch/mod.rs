@@ -99,6 +99,7 @@ pub async fn fetch(
         surroundings.workloads.iter_mut().for_each(|workload| workload.template = None);
     }
     surroundings.served_metrics = needed.surroundings.served_metrics;
+    surroundings.serves_scale = needed.surroundings.serves_scale;
     keep_names(&mut surroundings, &needed.hpa, &needed.metrics, &objects);
     let mut notes = needed.notes;
     let (version, others, events) = optional.take(&needed.hpa, &mut notes);
@@ -274,6 +275,10 @@ impl Fetch<'_> {
         let Observed { hpa, scale, pods, pod_metrics, metrics, notes, surroundings, .. } =
             &mut needed;
         let needs = Needs::of(hpa);
+        let target = &hpa.spec.scale_target_ref;
+        let discovered = discovery.as_ref().ok();
+        surroundings.serves_scale =
+            discovered.and_then(|it| it.serves_scale(target.group(), &target.kind));
         let selector = scale.as_ref().ok().map(|scale| &scale.selector);
         let selector = selector.filter(|selector| selector.parsed().is_ok());
         let selector = selector.map_or("", ScaleSelector::as_str);

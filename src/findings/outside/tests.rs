@@ -133,10 +133,18 @@ fn a_target_that_is_not_there() {
     }
     // The API server's message.
     let message = "deployments.apps \"web\" not found";
-    let state = build::state(&json!({"errors": [{"api": "scale", "message": message}]}));
-    let said = find(Code::TargetNotFound, &[state, build::hpa(&json!({}))]).map(|it| it.facts);
+    let state_of =
+        |message| build::state(&json!({"errors": [{"api": "scale", "message": message}]}));
+    let said = find(Code::TargetNotFound, &[state_of(message), build::hpa(&json!({}))]);
+    let said = said.map(|it| it.facts);
     let Some(Facts::TargetNotFound(facts)) = said else { panic!("{said:?}") };
     assert_eq!((facts.missing, facts.is_assumed, &*facts.error), (Missing::Object, false, message));
+    // It says the same of a custom resource without a scale.
+    let custom =
+        build::hpa(&json!({"scaleTargetRef": {"apiVersion": "example.com/v1", "kind": "Pool"}}));
+    let said = find(Code::TargetNotFound, &[state_of(message), custom]).map(|it| it.facts);
+    let Some(Facts::TargetNotFound(facts)) = said else { panic!("{said:?}") };
+    assert_eq!(facts.missing, Missing::ObjectOrScale);
     // An input that lacks the target says nothing about the cluster.
     assert_eq!(find(Code::TargetNotFound, &[build::hpa(&json!({}))]), None);
 }

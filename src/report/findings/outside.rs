@@ -27,15 +27,19 @@ impl Words for TargetNotFound {
                 target.kind,
                 target.group()
             ),
-            Missing::Object if self.is_assumed => {
+            Missing::Object | Missing::ObjectOrScale if self.is_assumed => {
                 format!("the target {target} is not in the input, so nothing can be computed")
             }
             Missing::Object => {
                 format!("the target {target} does not exist, so nothing can be computed")
             }
-            Missing::Scale => {
-                format!("the target {target} has no scale, so nothing can be computed")
-            }
+            Missing::ObjectOrScale => format!(
+                "the target {target} does not exist, or its kind has no scale, so nothing can be computed"
+            ),
+            Missing::Scale => format!(
+                "the kind {} has no scale, so the target {target} cannot be scaled",
+                target.kind
+            ),
         };
         let mut evidence = vec![match self.is_assumed {
             true => format!("The API server is assumed to say: {}.", self.error),
@@ -44,7 +48,9 @@ impl Words for TargetNotFound {
         let resource = shell_word(&resource_of(target.group(), &target.kind));
         let mut commands = vec![match self.missing {
             Missing::Kind | Missing::Scale => "kubectl api-resources --namespaced".to_owned(),
-            Missing::Object => format!("kubectl get {resource} {}", about.namespace()),
+            Missing::Object | Missing::ObjectOrScale => {
+                format!("kubectl get {resource} {}", about.namespace())
+            }
         }];
         let mut objects = about.own();
         let reference = about.field("scaleTargetRef");
@@ -62,8 +68,16 @@ impl Words for TargetNotFound {
             None if self.missing == Missing::Scale => {
                 format!("Point {reference} at an object that has the subresource scale.")
             }
-            None if self.missing == Missing::Object && self.is_assumed => {
+            None if self.is_assumed && self.missing != Missing::Kind => {
                 format!("Add the target to the input, or correct {reference}.")
+            }
+            None if self.missing == Missing::ObjectOrScale => {
+                format!(
+                    "Correct {reference}, create the target, or add the subresource scale to its kind."
+                )
+            }
+            None if self.missing == Missing::Kind => {
+                format!("Correct {reference}, or install what provides the kind.")
             }
             None => format!("Correct {reference}, or create the target."),
         };

@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use crate::apimachinery::go;
+use crate::apimachinery::names::shell_word;
 use crate::secret::Secret;
 
 pub(super) const CONNECTION: &str =
@@ -105,6 +106,37 @@ pub struct ConnectionFlags {
     pub warnings_as_errors: Option<bool>,
 }
 
+impl ConnectionFlags {
+    /// Returns the flags that select cluster and user, quoted for a shell, so that a command to paste reaches the
+    /// same cluster as the same user. A token is not repeated, but asked for.
+    pub fn selection(&self) -> String {
+        let one = |name: &str, value: &Option<String>| {
+            value.as_ref().map(|value| format!("--{name}={}", shell_word(value)))
+        };
+        let each = |name: &str, values: &[String]| -> Vec<String> {
+            values.iter().map(|value| format!("--{name}={}", shell_word(value))).collect()
+        };
+        let insecure = self.insecure_skip_tls_verify;
+        let mut flags = Vec::new();
+        flags.extend(one("kubeconfig", &self.kubeconfig));
+        flags.extend(one("context", &self.context));
+        flags.extend(one("cluster", &self.cluster));
+        flags.extend(one("user", &self.user));
+        flags.extend(one("server", &self.server));
+        flags.extend(self.token.as_ref().map(|_| "--token=TOKEN".to_owned()));
+        flags.extend(one("as", &self.impersonate));
+        flags.extend(each("as-group", &self.impersonate_groups));
+        flags.extend(one("as-uid", &self.impersonate_uid));
+        flags.extend(each("as-user-extra", &self.impersonate_extra));
+        flags.extend(one("certificate-authority", &self.certificate_authority));
+        flags.extend(one("client-certificate", &self.client_certificate));
+        flags.extend(one("client-key", &self.client_key));
+        flags.extend(insecure.map(|insecure| format!("--insecure-skip-tls-verify={insecure}")));
+        flags.extend(one("tls-server-name", &self.tls_server_name));
+        flags.join(" ")
+    }
+}
+
 fn boolean(text: &str) -> Result<bool, &'static str> {
     go::parse_bool(text).ok_or("neither true nor false")
 }
@@ -174,6 +206,22 @@ mod tests {
         assert_eq!(flags.insecure_skip_tls_verify, Some(true));
         assert_eq!(flags.disable_compression, Some(false));
         assert_eq!(flags.warnings_as_errors, None);
+    }
+
+    #[test]
+    fn what_selects_cluster_and_user_is_repeated_without_the_token() {
+        for (given, want) in [
+            (&[][..], ""),
+            (&["-n", "shop", "-v", "6", "--request-timeout=5s"], ""),
+            (&["--context", "prod", "--as=eve o'x"], r"--context=prod --as='eve o'\''x'"),
+            (&["--token=s3cr3t", "-s", "https://k:6443"], "--server=https://k:6443 --token=TOKEN"),
+            (
+                &["--as=a", "--as-group=b", "--as-group=c d", "--insecure-skip-tls-verify"],
+                "--as=a --as-group=b --as-group='c d' --insecure-skip-tls-verify=true",
+            ),
+        ] {
+            assert_eq!(parsed(given).selection(), want);
+        }
     }
 
     #[test]

@@ -149,6 +149,7 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
         clock_doubt: None,
         basis,
         notes,
+        command_flags: options.command_flags.clone(),
     })
 }
 

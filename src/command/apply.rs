@@ -63,7 +63,7 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
             .hint("use --yes to write without confirmation, or --dry-run to write nothing"));
     }
     let request = Request::read(&args.names, &args.connection)?;
-    let options = options(&args.controller, &request.connection, request.one("apply")?);
+    let options = options(&args.controller, &request.connection, &[], request.one("apply")?);
     let (plan, mut messages, warned) = connected_whatever(&request.connection, async |session| {
         let interrupts = Interrupts::listen(session)?;
         let name = interrupts.before(name(session, &options)).await??;

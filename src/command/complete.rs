@@ -274,7 +274,7 @@ fn meant(objects: &Objects, request: &Request) -> Option<Hpa> {
 
 fn options(request: &Request) -> Options {
     let controller = ControllerArgs::default();
-    super::state::options(&controller, &request.connection, request.named.first())
+    super::state::options(&controller, &request.connection, &[], request.named.first())
 }
 
 /// The metrics of the HPA that the line names.

@@ -59,7 +59,7 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
         return List::new(args, &request)?.run(terminal);
     };
     let watch = FindingsWatch::read(&args.fail_on, &args.ignore)?;
-    let options = options(&args.controller, &request.connection, Some(named));
+    let options = options(&args.controller, &request.connection, &args.filenames, Some(named));
     if !args.filenames.is_empty() {
         let objects = file::read(&args.filenames)?;
         return match options.target.is_some() && count(&objects, &options) > 1 {

@@ -61,7 +61,7 @@ impl<'a> List<'a> {
         }
         let watch = FindingsWatch::read(&args.fail_on, &args.ignore)?;
         let Request { named, connection } = request;
-        let options = options(&args.controller, connection, None);
+        let options = options(&args.controller, connection, &args.filenames, None);
         let selection = match named.is_empty() {
             true => {
                 let selector = Selector::parse(args.selector.as_deref().unwrap_or_default());

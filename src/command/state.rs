@@ -20,6 +20,7 @@ use crate::prometheus::queries::title;
 use crate::report::expected::lacking;
 use crate::saved::assemble::{assemble, save_command};
 use crate::saved::objects::Objects;
+use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::{Snapshot, Unread};
 use crate::whatif::overrides::Assumptions;
@@ -105,6 +106,7 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
 pub(super) fn options(
     args: &ControllerArgs,
     connection: &ConnectionFlags,
+    files: &[String],
     named: Option<&Named>,
 ) -> Options {
     let (name, target) = match named.cloned() {
@@ -121,5 +123,9 @@ pub(super) fn options(
         flags: args.flags,
         gates: args.feature_gates.iter().cloned().collect(),
         also: Vec::new(),
+        command_flags: match files {
+            [] => CommandFlags::of(connection),
+            files => CommandFlags::of_files(files),
+        },
     }
 }

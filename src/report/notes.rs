@@ -132,9 +132,10 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             format!("{what}: {}", cause(why))
         }
         Note::MissingRight(right) => right.advice(),
-        Note::ApiUnavailable { group, version, code } => format!(
-            "{group} is not available ({code}): see `kubectl get apiservice {version}.{group}`"
-        ),
+        Note::ApiUnavailable { group, version, code, flags } => {
+            let command = flags.add_to(&format!("kubectl get apiservice {version}.{group}"));
+            format!("{group} is not available ({code}): see `{command}`")
+        }
         Note::ClockSkew { ahead } => {
             let side = if ahead.is_negative() { "behind" } else { "ahead of" };
             let apart = duration(ahead.abs());

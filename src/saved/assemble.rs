@@ -307,6 +307,7 @@ fn without_pods(
         clock_doubt: None,
         basis,
         notes,
+        command_flags: options.command_flags.clone(),
     })
 }
 
@@ -448,7 +449,7 @@ fn none(objects: &Objects, options: &Options) -> Error {
     };
     let error = match (target, namespace) {
         (Some(target), _) => format!("no HorizontalPodAutoscaler for {target} {place}"),
-        (None, _) if name.is_empty() && hpas.is_empty() => return empty(objects),
+        (None, _) if name.is_empty() && hpas.is_empty() => return empty(objects, options),
         (None, _) if name.is_empty() => format!("no HorizontalPodAutoscaler {place}"),
         (None, Some(namespace)) => {
             format!("no HorizontalPodAutoscaler {namespace}/{name} in the input")
@@ -461,7 +462,8 @@ fn none(objects: &Objects, options: &Options) -> Error {
     };
     let called = target.as_ref().map_or(&**name, Target::name);
     if !called.is_empty()
-        && let Some(hint) = paused(objects.scaled_objects.iter().filter(here), called)
+        && let Some(hint) =
+            paused(objects.scaled_objects.iter().filter(here), called, &options.command_flags)
     {
         return Error::usage(error).hint(hint);
     }
@@ -480,9 +482,10 @@ fn none(objects: &Objects, options: &Options) -> Error {
 const EMPTY: &str = "the input has no HorizontalPodAutoscaler";
 
 /// Returns the error if there is no HPA at all.
-fn empty(objects: &Objects) -> Error {
+fn empty(objects: &Objects, options: &Options) -> Error {
     let error = Error::usage(EMPTY);
-    match objects.scaled_objects.iter().find_map(ScaledObject::why_no_hpa) {
+    let why = |object: &ScaledObject| object.why_no_hpa(&options.command_flags);
+    match objects.scaled_objects.iter().find_map(why) {
         Some(hint) => error.hint(hint),
         None => error,
     }

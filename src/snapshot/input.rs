@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::Snapshot;
 use super::basis::{Basis, ClockSource};
 use super::clock::{Clock, ClockDoubt};
+use super::command_flags::CommandFlags;
 use super::controller::KnownSettings;
 use super::evidence::{Evidence, Lease};
 use super::hpa::{Hpa, MetricSpec};
@@ -38,6 +39,8 @@ pub struct Options {
     pub gates: BTreeMap<String, bool>,
     /// Further metrics to look up; their answers follow those of the HPA's metrics.
     pub also: Vec<MetricSpec>,
+    /// The flags of commands to paste.
+    pub command_flags: CommandFlags,
 }
 
 /// Everything for a pass, with what it is based on.
@@ -65,6 +68,8 @@ pub struct Input {
     pub basis: Vec<Basis>,
     /// What was read but not used, and what looks wrong.
     pub notes: Vec<Note>,
+    /// The flags of commands to paste.
+    pub command_flags: CommandFlags,
 }
 
 impl Input {

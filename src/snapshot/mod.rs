@@ -4,6 +4,7 @@
 
 pub mod basis;
 pub mod clock;
+pub mod command_flags;
 pub mod control_plane;
 pub mod controller;
 pub mod evidence;

@@ -2,10 +2,12 @@
 //! and what looks wrong. The controller ignores all of it. `report` puts it into words.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::Documents;
+use super::command_flags::CommandFlags;
 use super::hpa::MetricValueStatus;
 use super::load::LoadNote;
 use super::manager::ManagerFlag;
@@ -149,6 +151,8 @@ pub enum Note {
         version: String,
         /// The HTTP status.
         code: u16,
+        /// The flags with which kubectl reaches the same cluster as the same user.
+        flags: Arc<CommandFlags>,
     },
     /// The clocks of server and client are far apart.
     ClockSkew {

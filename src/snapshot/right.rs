@@ -2,10 +2,22 @@
 //! whether the user has it, and the rule that grants it.
 
 use std::fmt;
+use std::sync::Arc;
+
+use super::command_flags::CommandFlags;
 
 /// A right that a request lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MissingRight {
+pub struct MissingRight {
+    /// The right.
+    pub right: Right,
+    /// The flags with which kubectl reaches the same cluster as the same user.
+    pub flags: Arc<CommandFlags>,
+}
+
+/// A right, in RBAC's terms.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Right {
     /// To a resource of the API.
     Resource {
         /// The verb, such as `list`.
@@ -42,14 +54,14 @@ impl MissingRight {
 
     /// Returns how to check the right, and the rule that grants it.
     pub fn remedy(&self) -> String {
-        let (request, role, rule) = match self {
-            Self::Path(path) => (
+        let (request, role, rule) = match &self.right {
+            Right::Path(path) => (
                 format!("get {path}"),
                 "ClusterRole",
                 format!("{{nonResourceURLs: [{path:?}], verbs: [\"get\"]}}"),
             ),
-            Self::Resource { verb, group, resource, namespace } => {
-                let (name, subresource) = self.name();
+            Right::Resource { verb, group, resource, namespace } => {
+                let (name, subresource) = self.right.name();
                 let option = subresource.map(|sub| format!(" --subresource={sub}"));
                 let option = option.unwrap_or_default();
                 let (flag, role) = match namespace {
@@ -65,9 +77,12 @@ impl MissingRight {
                 )
             }
         };
-        format!("check it with `kubectl auth can-i {request}`; add to a {role}: - {rule}")
+        let check = self.flags.add_to(&format!("kubectl auth can-i {request}"));
+        format!("check it with `{check}`; add to a {role}: - {rule}")
     }
+}
 
+impl Right {
     /// Returns the resource with its group, such as `deployments.apps`, and the subresource.
     fn name(&self) -> (String, Option<&str>) {
         match self {
@@ -86,17 +101,17 @@ impl MissingRight {
 
 impl fmt::Display for MissingRight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let verb = match self {
-            Self::Path(_) => "get",
-            Self::Resource { verb, .. } => verb,
+        let verb = match &self.right {
+            Right::Path(_) => "get",
+            Right::Resource { verb, .. } => verb,
         };
-        let (name, subresource) = self.name();
+        let (name, subresource) = self.right.name();
         write!(f, "missing permission: {verb} {name}")?;
         if let Some(subresource) = subresource {
             write!(f, "/{subresource}")?;
         }
-        match self {
-            Self::Resource { namespace: Some(namespace), .. } => {
+        match &self.right {
+            Right::Resource { namespace: Some(namespace), .. } => {
                 write!(f, " in the namespace {namespace}")
             }
             _ => Ok(()),

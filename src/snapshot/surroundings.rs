@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::MetricAnswer;
+use super::command_flags::CommandFlags;
 use super::hpa::{CrossVersionObjectReference, MetricSpec};
 use super::pod::Pod;
 use super::shared::Shared;
@@ -466,7 +467,7 @@ impl ScaledObject {
     }
 
     /// Returns why it has no HPA, if it is paused.
-    pub(crate) fn why_no_hpa(&self) -> Option<String> {
+    pub(crate) fn why_no_hpa(&self, flags: &CommandFlags) -> Option<String> {
         let annotation = self.paused_by()?;
         let Metadata { name, namespace, annotations, .. } = &self.metadata;
         let value = annotations.get(annotation).unwrap_or_default();
@@ -474,11 +475,12 @@ impl ScaledObject {
             Some(namespace) => format!(" -n {}", names::shell_word(namespace)),
             None => String::new(),
         };
+        let own = names::shell_word(name);
+        let command =
+            flags.add_to(&format!("kubectl annotate scaledobject {own}{flag} {annotation}-"));
         Some(format!(
             "paused-by-keda: ScaledObject/{name} has the annotation {annotation}={value}, so KEDA \
-             has taken the HPA away; `kubectl annotate scaledobject {}{flag} {annotation}-` brings \
-             it back",
-            names::shell_word(name)
+             has taken the HPA away; `{command}` brings it back"
         ))
     }
 
@@ -496,8 +498,9 @@ impl ScaledObject {
 pub(crate) fn paused<'s>(
     objects: impl Iterator<Item = &'s ScaledObject>,
     name: &str,
+    flags: &CommandFlags,
 ) -> Option<String> {
-    objects.filter(|object| object.is_called(name)).find_map(ScaledObject::why_no_hpa)
+    objects.filter(|object| object.is_called(name)).find_map(|object| object.why_no_hpa(flags))
 }
 
 /// The spec of a [`ScaledObject`].

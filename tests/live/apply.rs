@@ -36,7 +36,7 @@ pub(super) fn apply_as(server: &Server, user: &str, more: &[&str]) -> Ran {
     let config = server.kubeconfig(&Auth::Token(user));
     let mut command = program();
     command.args(["apply", "web", "-n", "default"]).args(more);
-    run(command.arg("--kubeconfig").arg(config.path()))
+    run(command.env("KUBECONFIG", config.path()))
 }
 
 pub(super) fn apply(server: &Server, more: &[&str]) -> Ran {

@@ -95,7 +95,7 @@ fn the_schema_describes_what_is_printed_and_nothing_else() {
 
 /// Detaches a command from the environment of the test, as [`program`](super::program) does.
 pub(super) fn away(command: &mut std::process::Command) {
-    for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "KUBECONFIG"] {
+    for name in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"] {
         command.env_remove(name);
     }
     command.env("HOME", "/nonexistent").env("KUBERC", "off");
@@ -733,7 +733,7 @@ fn a_signal_before_the_write_or_during_it() {
         let server = Server::start(cluster);
         let config = server.kubeconfig(&Auth::Token("admin"));
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
-        command.args(["apply", "web", "-n", "default", "--yes", "--kubeconfig"]).arg(config.path());
+        command.args(["apply", "web", "-n", "default", "--yes"]).env("KUBECONFIG", config.path());
         if name == "before the status" {
             command.args(["--write-status", "--force-write-status", "--event"]);
         }
@@ -789,7 +789,7 @@ fn nothing_is_sent_over_a_connection_that_is_made_after_the_signal() {
         }
     });
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
-    command.args(["apply", "web", "-n", "default", "--yes", "--kubeconfig"]).arg(config.path());
+    command.args(["apply", "web", "-n", "default", "--yes"]).env("KUBECONFIG", config.path());
     away(&mut command);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
     let begun = Instant::now();
@@ -992,8 +992,8 @@ fn what_was_written_is_told_where_standard_output_is_full() {
         let server = Server::start(cluster());
         let config = server.kubeconfig(&Auth::Token("admin"));
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
-        command.args(["apply", "web", "-n", "default", "--yes", "-o", form, flag, "--kubeconfig"]);
-        command.arg(config.path());
+        command.args(["apply", "web", "-n", "default", "--yes", "-o", form, flag]);
+        command.env("KUBECONFIG", config.path());
         away(&mut command);
         let full = std::fs::File::options().write(true).open("/dev/full").expect("a device");
         let ran = command.stdout(full).stderr(Stdio::piped()).output().expect("it runs");

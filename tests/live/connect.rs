@@ -219,7 +219,7 @@ fn proxies_are_named_without_their_users() {
         (":80,0.0.0.0", Some("Warning: NO_PROXY: the entry \":80\" is ignored\n")),
     ] {
         let mut command = program();
-        command.args(arguments).arg("--kubeconfig").arg(config.path());
+        command.args(arguments).env("KUBECONFIG", config.path());
         let ran = run(command.env("HTTPS_PROXY", &proxy).env("NO_PROXY", no_proxy));
         match warns {
             None => {
@@ -639,4 +639,36 @@ fn files_of_a_connection_are_read_up_to_a_limit() {
         .args(["predict", "web", "-n", "shop", "-f", "examples/backtest/state.yaml"])
         .args(["--prometheus", "https://127.0.0.1:1", "--prometheus-ca", long]))
     .fails(2, &["--prometheus-ca: failed to read ", told]);
+}
+
+/// A command to paste reaches the same cluster as the same user, and never shows a token.
+#[test]
+fn commands_to_paste_carry_the_flags_that_select_cluster_and_user() {
+    let mut cluster = recorded();
+    cluster.grant("bob").deny("bob", "list", "pods.metrics.k8s.io");
+    let server = Server::start(cluster);
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let path = config.path();
+    let kubeconfig = path.to_str().expect("a path");
+    let mut command = program();
+    command.args(["explain", NAME, "-n", "default", "-o", "json", "--kubeconfig", kubeconfig]);
+    let answer = run(&mut command).answer();
+    let commands = answer["findings"][0]["commands"].to_string();
+    let patch = format!("\"kubectl --kubeconfig={kubeconfig} patch hpa {NAME} -n default ");
+    assert!(commands.contains(&patch), "{commands}");
+    let predict = format!(" -n default --max 40 --kubeconfig={kubeconfig}\"");
+    assert!(commands.contains(&predict), "{commands}");
+
+    let config = server.kubeconfig(&Auth::Token("bob"));
+    let path = config.path();
+    let kubeconfig = path.to_str().expect("a path");
+    let mut command = program();
+    command.args(["explain", NAME, "-n", "default", "--kubeconfig", kubeconfig]);
+    let denied = run(command.args(["--cluster=test-cluster", "--tls-server-name=localhost"]));
+    let flags =
+        format!("--kubeconfig={kubeconfig} --cluster=test-cluster --tls-server-name=localhost");
+    let can =
+        format!("check it with `kubectl {flags} auth can-i list pods.metrics.k8s.io -n default`");
+    let told = denied.stdout + &denied.stderr;
+    assert!(told.contains(&can), "{told}");
 }

@@ -107,7 +107,7 @@ fn the_settings_are_those_of_the_pod() {
     // A list has the same for each item.
     let config = server.kubeconfig(&Auth::Token("admin"));
     let mut list = program();
-    let list = list.args(["explain", "-A", "-o", "json", "--kubeconfig"]).arg(config.path());
+    let list = list.args(["explain", "-A", "-o", "json"]).env("KUBECONFIG", config.path());
     let list = run(list).answer();
     assert_eq!(basis(&list["items"][0]), basis(&answer));
     assert_eq!(list["items"][0]["outcome"], answer["outcome"]);

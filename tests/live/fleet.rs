@@ -21,7 +21,7 @@ const HPA: &str = "HorizontalPodAutoscaler";
 
 pub(super) fn explain(server: &Server, user: &str, args: &[&str]) -> Ran {
     let config = server.kubeconfig(&Auth::Token(user));
-    run(program().arg("explain").args(args).args(["-o", "json", "--kubeconfig"]).arg(config.path()))
+    run(program().arg("explain").args(args).args(["-o", "json"]).env("KUBECONFIG", config.path()))
 }
 
 /// Explains with all optional answers: a busy machine may be too slow for them, and then says so.
@@ -396,7 +396,7 @@ fn requests_and_bytes_grow_in_proportion_up_to_thousands() {
         }
         let server = Server::start(cluster);
         let config = server.kubeconfig(&Auth::Token("admin"));
-        let ran = run(program().args(["explain", "-A", "--kubeconfig"]).arg(config.path()));
+        let ran = run(program().args(["explain", "-A"]).env("KUBECONFIG", config.path()));
         let rows = ran.stdout.lines().filter(|line| line.starts_with("team-")).count();
         assert_eq!((ran.code, rows), (Some(0), hpas), "{}", ran.stderr);
         let requests = without_newer(&server);
@@ -511,7 +511,7 @@ fn lines_are_the_items_and_come_as_soon_as_they_are_there() {
     let list = explain(&server, "admin", &["-A"]).answer();
     let config = server.kubeconfig(&Auth::Token("admin"));
     let mut command = program();
-    command.args(["explain", "-A", "-o", "jsonl", "--kubeconfig"]).arg(config.path());
+    command.args(["explain", "-A", "-o", "jsonl"]).env("KUBECONFIG", config.path());
     let ran = run(&mut command);
     assert_eq!((ran.code, &*told(&ran)), (Some(0), ""));
     let sorted = |items: Vec<Value>| {
@@ -543,8 +543,7 @@ fn lines_are_the_items_and_come_as_soon_as_they_are_there() {
 pub(super) fn start(args: &[&str], config: &Kubeconfig) -> Child {
     Command::new(assert_cmd::cargo::cargo_bin("kubectl-hpa"))
         .args(args)
-        .arg("--kubeconfig")
-        .arg(config.path())
+        .env("KUBECONFIG", config.path())
         .env_remove("HTTPS_PROXY")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

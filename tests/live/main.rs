@@ -112,6 +112,12 @@ impl Ran {
         serde_json::from_str(&self.stdout).expect("JSON")
     }
 
+    /// Returns the output without the file in the commands, which those about a cluster do not have.
+    fn without_file(mut self, file: &str) -> Self {
+        self.stdout = self.stdout.replace(&format!(" -f {file}"), "");
+        self
+    }
+
     /// Returns the published object of a pass whose answer is unknown here.
     #[track_caller]
     fn unanswered(&self) -> Value {
@@ -139,8 +145,7 @@ fn explain_with(config: &Kubeconfig, more: &[&str]) -> Ran {
     run(program()
         .args(["explain", NAME, "-n", "default"])
         .args(more)
-        .arg("--kubeconfig")
-        .arg(config.path()))
+        .env("KUBECONFIG", config.path()))
 }
 
 fn explain_as(server: &Server, user: &str, more: &[&str]) -> Ran {

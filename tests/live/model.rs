@@ -212,8 +212,8 @@ fn holds(sequence: &Sequence) -> Result<(), TestCaseError> {
     let server = Server::start(cluster);
     let config = server.kubeconfig(&Auth::Token("admin"));
     let mut command = program();
-    command.args(*arguments).args(["-n", "default", "--request-timeout=700ms", "--kubeconfig"]);
-    let ran = run(command.arg(config.path()));
+    command.args(*arguments).args(["-n", "default", "--request-timeout=700ms"]);
+    let ran = run(command.env("KUBECONFIG", config.path()));
     let Some(code) = ran.code else {
         return Err(TestCaseError::fail("it was killed at the end of its time"));
     };

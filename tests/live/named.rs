@@ -16,7 +16,7 @@ fn cluster() -> Cluster {
 
 fn ask(server: &Server, user: &str, words: &[&str]) -> Ran {
     let config = server.kubeconfig(&Auth::Token(user));
-    run(program().args(words).arg("--kubeconfig").arg(config.path()))
+    run(program().args(words).env("KUBECONFIG", config.path()))
 }
 
 /// Returns an answer in JSON, and how many requests it took.

@@ -14,7 +14,7 @@ use crate::api::Auth;
 pub(super) fn predict(config: &Kubeconfig, more: &[&str]) -> Ran {
     let mut command = program();
     command.args(["predict", NAME, "-n", "default", "-o", "json"]).args(more);
-    run(command.arg("--kubeconfig").arg(config.path()))
+    run(command.env("KUBECONFIG", config.path()))
 }
 
 #[test]

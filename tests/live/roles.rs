@@ -230,7 +230,7 @@ fn said(verb: &[&str], hpa: &str, granted: &[Right]) -> (Ran, String) {
     let config = server.kubeconfig(&Auth::Token("bob"));
     let mut command = program();
     command.args([verb[0], hpa, "-n", "default", "-v=1"]).args(&verb[1..]);
-    let ran = run(command.arg("--kubeconfig").arg(config.path()));
+    let ran = run(command.env("KUBECONFIG", config.path()));
     let said = format!("{}{}", ran.stdout, ran.stderr);
     (ran, said)
 }

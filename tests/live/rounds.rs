@@ -263,7 +263,7 @@ fn a_paused_scaled_object_is_told_of_where_its_hpa_is_gone() {
     let config = server.kubeconfig(&Auth::Token("admin"));
     let explain = |name: &str| {
         let mut command = super::program();
-        command.args(["explain", name, "-n", "default", "--kubeconfig"]).arg(config.path());
+        command.args(["explain", name, "-n", "default"]).env("KUBECONFIG", config.path());
         super::run(&mut command)
     };
     for name in ["keda-hpa-worker", "worker"] {
@@ -389,8 +389,8 @@ fn many_pods_and_a_reader_that_has_seen_enough() {
     let server = Server::start(cluster);
     let config = server.kubeconfig(&Auth::Token("admin"));
     let mut child = std::process::Command::new(assert_cmd::cargo::cargo_bin("kubectl-hpa"))
-        .args(["explain", super::NAME, "-o", "json", "--kubeconfig"])
-        .arg(config.path())
+        .args(["explain", super::NAME, "-o", "json"])
+        .env("KUBECONFIG", config.path())
         .env_remove("HTTPS_PROXY")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -16,6 +16,7 @@ pub(super) mod resolve;
 mod tls;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
@@ -38,6 +39,7 @@ use crate::args::ConnectionFlags;
 use crate::error::Error;
 use crate::saved::file;
 use crate::secret::{Secret, Secrets};
+use crate::snapshot::command_flags::CommandFlags;
 
 /// The default time for one request.
 const REQUEST: Duration = Duration::from_secs(10);
@@ -101,6 +103,8 @@ pub(crate) struct ClientConfig {
     headers: Vec<(HeaderName, Secret)>,
     /// Whether the user's token comes from `--token`.
     token_flag: bool,
+    /// The flags with which kubectl reaches the same server as the same user.
+    pub(crate) command_flags: Arc<CommandFlags>,
     policy: plugin_policy::Policy,
     env: Environment,
 }
@@ -133,6 +137,7 @@ pub(super) async fn prepare(flags: &ConnectionFlags, env: &Environment) -> Resul
         limits: Timeouts::new(flags.request_timeout),
         headers: Vec::new(),
         token_flag: flags.token.as_ref().is_some_and(|token| !token.is_empty()),
+        command_flags: Arc::new(CommandFlags::of(flags)),
         policy: plugin_policy::load(env)?,
         env: env.clone(),
     };
@@ -202,6 +207,7 @@ pub(super) fn prepare_elsewhere(
         limits: Timeouts::new(flags.request_timeout),
         headers,
         token_flag: false,
+        command_flags: Arc::default(),
         policy: plugin_policy::Policy::default(),
         env: env.clone(),
     };

@@ -69,5 +69,6 @@ pub async fn paused_for(session: &Session, target: &str) -> Option<String> {
     let wish = Wish::scaled_objects(asked.namespace);
     // The error omits what has not arrived by then.
     let _ = timeout(GRACE, asked.surrounding(wish, &surroundings)).await;
-    paused(surroundings.of(asked.namespace).scaled_objects.iter(), target)
+    let surroundings = surroundings.of(asked.namespace);
+    paused(surroundings.scaled_objects.iter(), target, session.command_flags())
 }

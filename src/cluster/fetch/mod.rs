@@ -91,7 +91,10 @@ pub async fn fetch(
     let objects = surroundings.objects();
     let mut surroundings = surroundings.of(namespace);
     let needed = needed.map_err(|absent| match absent.no_hpa {
-        true => optional.about_absence([namespace, name], absent.error, &surroundings),
+        true => {
+            let flags = session.command_flags();
+            optional.about_absence([namespace, name], absent.error, &surroundings, flags)
+        }
         false => absent.error,
     })?;
     if needed.scale.is_err() {

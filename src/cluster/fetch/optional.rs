@@ -16,6 +16,7 @@ use super::scale::Found;
 use super::{Discovered, Fetch};
 use crate::apiserver::convert::HpaObject;
 use crate::error::{Error, listed};
+use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
@@ -90,6 +91,7 @@ impl OptionalAnswers {
         [namespace, name]: [&str; 2],
         error: Error,
         surroundings: &Surroundings,
+        flags: &CommandFlags,
     ) -> Error {
         let names = self.names.take();
         if let Some(Err(e)) = self.others.take()
@@ -97,7 +99,7 @@ impl OptionalAnswers {
         {
             return unserved(self.version.take().and_then(Result::ok));
         }
-        if let Some(hint) = paused(surroundings.scaled_objects.iter(), name) {
+        if let Some(hint) = paused(surroundings.scaled_objects.iter(), name, flags) {
             return error.hint(hint);
         }
         if names.is_empty() {

@@ -4,23 +4,23 @@
 use super::super::{ApiStatus, Failure, Method};
 use crate::error::Error;
 use crate::snapshot::note::Note;
-use crate::snapshot::right::{Cause, MissingRight};
+use crate::snapshot::right::{Cause, MissingRight, Right};
 
 /// Returns the right that a request needs.
-fn needed(method: Method, path: &str) -> MissingRight {
+fn needed(method: Method, path: &str) -> Right {
     let path = path.split('?').next().unwrap_or_default();
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let (group, rest) = match parts.as_slice() {
         ["api", _, rest @ ..] => ("", rest),
         ["apis", group, _, rest @ ..] => (*group, rest),
-        _ => return MissingRight::Path(path.to_owned()),
+        _ => return Right::Path(path.to_owned()),
     };
     let (namespace, rest) = match rest {
         ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some(*namespace), rest),
         _ => (None, rest),
     };
     let (verb, resource) = match rest {
-        [] => return MissingRight::Path(path.to_owned()),
+        [] => return Right::Path(path.to_owned()),
         [resource] => ("list", (*resource).to_owned()),
         [resource, _] => ("get", (*resource).to_owned()),
         [resource, _, sub, ..] => ("get", format!("{resource}/{sub}")),
@@ -31,7 +31,7 @@ fn needed(method: Method, path: &str) -> MissingRight {
         Method::Post => "create",
     };
     let namespace = namespace.map(str::to_owned);
-    MissingRight::Resource { verb, group: group.to_owned(), resource, namespace }
+    Right::Resource { verb, group: group.to_owned(), resource, namespace }
 }
 
 /// Returns the failure, with the missing right if that is the cause.
@@ -45,8 +45,10 @@ pub fn denied(failure: &Failure) -> Error {
 
 /// Returns the missing right.
 pub(super) fn missing(failure: &Failure) -> Option<MissingRight> {
-    (failure.is_forbidden() && !is_of_admission(failure))
-        .then(|| needed(failure.method, &failure.path))
+    (failure.is_forbidden() && !is_of_admission(failure)).then(|| MissingRight {
+        right: needed(failure.method, &failure.path),
+        flags: failure.command_flags.clone(),
+    })
 }
 
 /// Returns the missing right, or the failure itself.
@@ -81,6 +83,7 @@ pub(super) fn advice(failure: &Failure) -> Option<Note> {
         group: group.to_owned(),
         version: version.to_owned(),
         code: api.code,
+        flags: failure.command_flags.clone(),
     })
 }
 

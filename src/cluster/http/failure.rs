@@ -6,6 +6,7 @@ use std::error::Error as StdError;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::spawn_blocking;
@@ -14,6 +15,7 @@ use tokio::time::timeout;
 use super::status::ApiStatus;
 use crate::cluster::connect::kubeconfig::words;
 use crate::error::Error;
+use crate::snapshot::command_flags::CommandFlags;
 
 /// How long a resolver has to show that it answers.
 const MOMENT: Duration = Duration::from_millis(200);
@@ -35,6 +37,8 @@ pub struct Failure {
     pub tries: u32,
     /// How long that took.
     pub took: Duration,
+    /// The flags with which kubectl reaches the same server as the same user.
+    pub command_flags: Arc<CommandFlags>,
 }
 
 /// An HTTP method.
@@ -180,6 +184,7 @@ impl Failure {
             path: path.to_owned(),
             tries: 1,
             took: Duration::ZERO,
+            command_flags: Arc::default(),
         }
     }
 

@@ -33,6 +33,7 @@ use super::http::retry::{Ending, Patience};
 use super::http::status::ApiStatus;
 use crate::error::Error;
 use crate::secret::Secrets;
+use crate::snapshot::command_flags::CommandFlags;
 
 /// An API is given up after this many consecutive requests without an answer, if many objects are read.
 const UNANSWERED: u32 = 4;
@@ -136,6 +137,11 @@ impl Session {
     /// Returns the namespace to use if none is named.
     pub fn namespace(&self) -> &str {
         &self.inner.plan.target.namespace
+    }
+
+    /// Returns the flags with which kubectl reaches the same server as the same user.
+    pub(crate) fn command_flags(&self) -> &CommandFlags {
+        &self.inner.plan.command_flags
     }
 
     /// Returns the server's address, such as `https://10.0.0.1:6443`.
@@ -258,7 +264,9 @@ impl Session {
 
     /// Returns the failure for an answer that the caller could not read; `cause` may be the caller's text.
     pub(crate) fn unreadable(&self, path: &str, cause: String) -> Failure {
-        Failure::unreadable(self.host(), &self.struck(path.to_owned()), self.struck(cause))
+        let path = self.struck(path.to_owned());
+        let failure = Failure::unreadable(self.host(), &path, self.struck(cause));
+        Failure { command_flags: self.inner.plan.command_flags.clone(), ..failure }
     }
 
     async fn unpacked(
@@ -442,6 +450,7 @@ impl Session {
                 path: credential.struck_from(path.to_owned()),
                 tries: 1,
                 took: Duration::ZERO,
+                command_flags: inner.plan.command_flags.clone(),
             };
             (failure, None)
         };
@@ -584,6 +593,7 @@ impl Session {
             path: String::new(),
             tries: 1,
             took: begun.elapsed(),
+            command_flags: self.inner.plan.command_flags.clone(),
         }
     }
 

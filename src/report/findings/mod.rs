@@ -186,6 +186,9 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
             Facts::SwitchedOff(facts) => facts,
         };
         let mut text = words.text(&about);
+        for command in &mut text.commands {
+            *command = pass.input.command_flags.add_to(command);
+        }
         if pass.input.evidence.past.is_some() {
             // They would act on the HPA of today.
             text.commands.clear();

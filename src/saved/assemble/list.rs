@@ -37,7 +37,7 @@ pub fn assemble_all(
     mut take: impl FnMut(Listed<Input>) -> Result<ControlFlow<()>, Error>,
 ) -> Result<(), Error> {
     if objects.hpas.is_empty() {
-        return Err(empty(objects));
+        return Err(empty(objects, options));
     }
     let state = objects.state.as_ref();
     let controller = settings(objects, options, &mut Vec::new(), &mut Vec::new())?.controller;

@@ -199,7 +199,7 @@ impl Found<'_> {
                 why: Cause::Failed(e.message.clone()),
             },
         };
-        Err(UnknownSelector { key, hpa: Some(hpa.clone()), why })
+        Err(UnknownSelector { key, hpa: Some(Box::new(hpa.clone())), why })
     }
 }
 

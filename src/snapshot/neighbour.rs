@@ -37,7 +37,7 @@ pub(crate) struct UnknownSelector {
     /// Its name, as `namespace/name`.
     pub(crate) key: String,
     /// The HPA, if it can be read.
-    pub(crate) hpa: Option<Hpa>,
+    pub(crate) hpa: Option<Box<Hpa>>,
     /// Why the selector is unknown.
     pub(crate) why: WhyUnknownSelector,
 }
@@ -45,7 +45,7 @@ pub(crate) struct UnknownSelector {
 impl UnknownSelector {
     /// Returns a note if the controller may find that this HPA selects pods of `own`.
     pub(crate) fn note(&self, own: &Hpa) -> Option<Note> {
-        let is_irrelevant = self.hpa.as_ref().is_some_and(|other| {
+        let is_irrelevant = self.hpa.as_deref().is_some_and(|other| {
             let is_gone = matches!(self.why, WhyUnknownSelector::TargetGone { .. });
             (is_gone && !has_stored_selector(other)) || were_apart(own, other)
         });
@@ -163,7 +163,7 @@ mod tests {
                 false,
             ),
         ] {
-            let unknown = UnknownSelector { key: "ops/other".to_owned(), hpa: Some(other), why };
+            let unknown = UnknownSelector { key: "ops/other".to_owned(), hpa: Some(Box::new(other)), why };
             assert_eq!(unknown.note(&own).is_some(), matters, "{name}");
         }
     }
@@ -176,7 +176,7 @@ mod tests {
             (WhyUnknownSelector::TargetGone { target: "Deployment/gone".to_owned() }, false),
             (WhyUnknownSelector::NoTarget("Deployment/gone".to_owned()), true),
         ] {
-            let hpa = Some(other.clone());
+            let hpa = Some(Box::new(other.clone()));
             let unknown = UnknownSelector { key: "ops/other".to_owned(), hpa, why };
             assert_eq!(unknown.note(&own).is_some(), matters);
         }

@@ -549,7 +549,7 @@ impl Fetch<'_> {
         common: &Common,
         read: &Read,
     ) -> Result<Observed, Error> {
-        let hpa = item.hpa.as_ref().map_err(|failure| failure.clone())?;
+        let hpa = item.hpa.as_ref().map_err(Clone::clone)?;
         let notes = item.notes.iter().chain(&read.note).cloned().collect();
         let scale = scale.as_ref().map_err(denied)?;
         let needed = without_pods(hpa.clone(), read.now, scale.clone(), notes);

@@ -132,7 +132,7 @@ pub(super) fn other(
         Ok(Err(_)) => WhyUnknownSelector::TargetGone { target },
         Err(failure) => WhyUnknownSelector::TargetUnreadable { target, why: cause(failure) },
     };
-    Err(UnknownSelector { key: hpa.key(), hpa: Some(hpa.clone()), why })
+    Err(UnknownSelector { key: hpa.key(), hpa: Some(Box::new(hpa.clone())), why })
 }
 
 /// Returns the version whose rules apply, if it has arrived.

@@ -156,6 +156,7 @@ pub(crate) fn to_json(hpa: &Hpa) -> impl Serialize + PartialEq {
         name: hpa.name.clone(),
         namespace: hpa.namespace.clone(),
         uid: hpa.uid.clone().unwrap_or_default(),
+        resource_version: hpa.resource_version.clone(),
         generation: hpa.generation.unwrap_or_default(),
         creation_timestamp: hpa.written.created,
         deletion_timestamp: hpa.deletion_timestamp,

@@ -32,7 +32,7 @@ pub enum Reason {
     HpaDeleted(Timestamp),
     /// So has the target.
     TargetDeleted(Timestamp),
-    /// The scale cannot be read.
+    /// The scale cannot be read, or its new value would be refused.
     CannotScale {
         /// Why.
         error: String,
@@ -215,7 +215,8 @@ impl GateInput<'_> {
             _ => None,
         };
         let steps = self.pass.decision.trace.iter().filter_map(|step| match step {
-            Step::ReadScale { error: Some(error), .. } => {
+            Step::ReadScale { error: Some(error), .. }
+            | Step::Rescale { error: Some(error), .. } => {
                 Some(Reason::CannotScale { error: error.clone() })
             }
             Step::ChoosePath { path: Path::Disabled, .. } => Some(Reason::ScalingDisabled),

@@ -459,7 +459,7 @@ impl<'s> Reconciliation<'s> {
     /// Writes the scale; returns false if that fails.
     fn rescale(&mut self, current: i32, want: &Want) -> bool {
         let Want { replicas, reason } = want;
-        let error = self.snapshot.scale_update_error.clone();
+        let error = self.snapshot.write_error(*replicas);
         self.trace.push(Step::Rescale {
             from: current,
             to: *replicas,

@@ -90,6 +90,24 @@ fn a_rescale_that_cannot_be_written_is_none() {
     );
 }
 
+/// Twice 2^30 replicas overflow, and a real API server refuses a negative count.
+#[test]
+fn a_negative_count_is_refused_by_a_real_api_server() {
+    let metric = build::external("queue", &build::average("1"));
+    let mut snapshot = snapshot(&metric, six());
+    snapshot.hpa.spec.max_replicas = i32::MAX;
+    let scale = snapshot.scale.as_mut().unwrap();
+    (scale.spec_replicas, scale.status_replicas) = (1 << 30, 1 << 30);
+    let taken = reconcile(&snapshot, &Memory::default());
+    assert_eq!((taken.outcome.scale_to, taken.unwritten()), (Some(i32::MIN), None));
+    snapshot.hpa.resource_version = "7".to_owned();
+    let refused = reconcile(&snapshot, &Memory::default());
+    let error = "Scale.autoscaling \"web\" is invalid: spec.replicas: Invalid value: -2147483648: must be greater \
+                 than or equal to 0";
+    assert_eq!(refused.unwritten(), Some((i32::MIN, error)));
+    assert_eq!(refused.outcome.scale_to, None);
+}
+
 #[test]
 fn a_metric_of_an_object_names_it() {
     let object = json!({"apiVersion": "v1", "kind": "Service", "name": "front"});

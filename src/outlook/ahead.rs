@@ -38,6 +38,9 @@ pub(crate) fn ahead(
     else {
         return Vec::new();
     };
+    if decision.unwritten().is_some() {
+        return Vec::new();
+    }
     let controller = &snapshot.controller;
     let rules = Rules::of(&controller.version, controller.gates);
     let run = Run { snapshot, current: scale.spec_replicas, desired: proposal.max(0), rules };

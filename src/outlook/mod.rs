@@ -99,6 +99,9 @@ fn at_bounds(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) 
     let (Ok(scale), None) = (&snapshot.scale, &snapshot.scale_update_error) else {
         return Vec::new();
     };
+    if decision.unwritten().is_some() {
+        return Vec::new();
+    }
     let current = scale.spec_replicas;
     let proposals = match bounds::proposals(decision, current) {
         Some(proposals) => proposals,

@@ -49,7 +49,7 @@ pub struct Snapshot {
     pub controller: Controller,
     /// The target's scale, or why it could not be read.
     pub scale: Result<Scale, ScaleError>,
-    /// Why writing the scale would fail, if it would.
+    /// Why writing the scale would fail whatever is written, if it would.
     pub scale_update_error: Option<String>,
     /// The pods of the HPA's namespace; the engine selects among them.
     pub pods: Vec<Shared<Pod>>,
@@ -77,6 +77,21 @@ impl Snapshot {
             metrics: Vec::new(),
             other_hpas: Vec::new(),
         }
+    }
+
+    /// Returns the error of writing this count to the scale, if writing fails. A real API server, which gives
+    /// every object a resourceVersion, refuses a negative count (`ValidateScale`): the controller computes one if
+    /// the double of the replicas overflows.
+    pub(crate) fn write_error(&self, replicas: i32) -> Option<String> {
+        let is_refused = replicas < 0 && !self.hpa.resource_version.is_empty();
+        let refusal = || {
+            format!(
+                "Scale.autoscaling \"{}\" is invalid: spec.replicas: Invalid value: {replicas}: must be greater \
+                 than or equal to 0",
+                self.hpa.spec.scale_target_ref.name
+            )
+        };
+        self.scale_update_error.clone().or_else(|| is_refused.then(refusal))
     }
 
     /// Whether a sample is older than twice the window over which it was measured: a newer one should

@@ -163,7 +163,8 @@ mod tests {
                 false,
             ),
         ] {
-            let unknown = UnknownSelector { key: "ops/other".to_owned(), hpa: Some(Box::new(other)), why };
+            let unknown =
+                UnknownSelector { key: "ops/other".to_owned(), hpa: Some(Box::new(other)), why };
             assert_eq!(unknown.note(&own).is_some(), matters, "{name}");
         }
     }

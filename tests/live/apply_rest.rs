@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::api::{Answer, Auth, Cluster, Fault, Server, When, answer::status};
 use super::apply::{SCALE, WEB, apply, apply_as, cluster, recreate, refusal, set, writes};
-use super::{Change, HPAS, POD_METRICS, Ran, schema};
+use super::{Change, HPAS, POD_METRICS, Ran, directory, program, run, schema};
 
 fn hpa(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
     cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", WEB, change);
@@ -268,6 +268,33 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
         assert_eq!(short.stdout, "deployment.apps/web\n", "{code}: {}", short.stderr);
         assert!(short.stderr.contains(named), "{code}: {}", short.stderr);
     }
+}
+
+/// From 2^30 replicas on the controller computes a negative count, which the API server refuses.
+#[test]
+fn a_negative_count_is_no_success() {
+    let mut cluster = cluster();
+    set(&mut cluster, 1 << 30, "kubectl");
+    hpa(&mut cluster, |hpa| hpa["spec"]["maxReplicas"] = json!(i32::MAX));
+    let server = Server::start(cluster);
+    let refusal = "Scale.autoscaling \"web\" is invalid: spec.replicas: Invalid value: -2147483648: must be greater \
+                   than or equal to 0";
+    let ran = apply(&server, &["--yes", "--history=none", "--force-uncertain"]);
+    assert_eq!(ran.code, Some(1), "{}{}", ran.stdout, ran.stderr);
+    let told = format!("error: the target cannot be scaled: {refusal}; nothing written\n");
+    assert!(ran.stderr.contains(&told), "{}", ran.stderr);
+    assert!(writes(&server).is_empty());
+
+    let file = directory().join(format!("negative-{}.json", std::process::id()));
+    let config = server.kubeconfig(&Auth::Token("admin"));
+    let mut live = program();
+    live.args(["explain", "web", "-n", "default", "--history=none", "--save"]).arg(&file);
+    let live = run(live.env("KUBECONFIG", config.path()));
+    let saved = run(program().args(["explain", "web", "--history=none", "-f"]).arg(&file));
+    for ran in [live, saved] {
+        assert!(ran.stdout.contains("CANNOT SCALE 1073741824 "), "{}{}", ran.stdout, ran.stderr);
+    }
+    std::fs::remove_file(&file).expect("it was saved");
 }
 
 /// An HPA beside it, with the condition of its last pass, on a target of this kind.

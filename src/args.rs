@@ -203,7 +203,7 @@ pub struct Explain {
     #[arg(value_name = "NAME")]
     pub names: Vec<String>,
 
-    /// List the HPAs of all namespaces
+    /// List the HPAs of all namespaces, those with the worst findings first
     #[arg(short = 'A', long)]
     pub all_namespaces: bool,
 

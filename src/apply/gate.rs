@@ -11,8 +11,10 @@ use crate::memory::Knowledge;
 use crate::memory::infer::window;
 use crate::outlook::{Outlook, Range};
 use crate::pass::Pass;
-use crate::snapshot::Unread;
+use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
+use crate::snapshot::written::Written;
+use crate::snapshot::{MetricAnswer, Unread};
 
 /// A concern about writing.
 #[derive(Debug, Clone, PartialEq)]
@@ -48,12 +50,10 @@ pub enum Reason {
     },
     /// Too many metrics failed.
     NoMetric {
-        /// How many metrics failed.
-        invalid: usize,
-        /// How many metrics there are.
-        total: usize,
-        /// The error of the pass.
-        error: String,
+        /// The metrics.
+        failed: Vec<String>,
+        /// Why the first one failed.
+        cause: String,
     },
     /// Metrics decide that only the controller may have read.
     Undecided {
@@ -97,9 +97,8 @@ pub enum Reason {
     },
     /// Something that may change the outcome could not be read.
     Unread(Note),
-    /// Writing the status is up to a controller manager, which renewed its lease at this time; `None` if
-    /// it is unknown whether one leads.
-    StatusHeld(Option<Timestamp>),
+    /// Writing the status is up to a controller manager, as far as is known.
+    StatusHeld(Leader),
 }
 
 /// The name of a reason.
@@ -161,8 +160,30 @@ pub enum Leader {
     Holds(Timestamp),
     /// None does; the last holder renewed it at this time.
     Lapsed(Timestamp),
+    /// There is no current lease of the usual name, or it cannot be read, but the status of the HPA was written
+    /// within the last few passes, at this time.
+    Seen(Timestamp),
     /// There is no lease of the usual name, or it cannot be read.
     Unknown,
+}
+
+impl Leader {
+    /// Returns what is known of the controller manager.
+    pub fn of(input: &Input) -> Self {
+        let Written { status, by_us, .. } = input.snapshot.hpa.written;
+        let lapsed = input.evidence.lease.filter(|lease| lease.has_lapsed(input.snapshot.now));
+        let is_recent = |written: &Timestamp| {
+            // Another controller manager may have another lease.
+            let is_later = lapsed.is_none_or(|lease| *written > lease.renewed);
+            !by_us && is_later && !input.is_several_passes_ago(*written)
+        };
+        match (input.evidence.lease, status.filter(is_recent)) {
+            (Some(lease), _) if lapsed.is_none() => Self::Holds(lease.renewed),
+            (_, Some(written)) => Self::Seen(written),
+            (Some(lease), None) => Self::Lapsed(lease.renewed),
+            (None, None) => Self::Unknown,
+        }
+    }
 }
 
 /// The result of a pass, and what else is known.
@@ -223,16 +244,10 @@ impl GateInput<'_> {
             Step::RejectSelector { reason, message, .. } => {
                 Some(Reason::NoSelector { reason, message: message.clone() })
             }
-            Step::CombineMetrics { accepted: false, invalid, total, .. } => {
-                Some(match self.lacking() {
-                    lacking if !lacking.is_empty() => Reason::Undecided { lacking },
-                    _ => Reason::NoMetric {
-                        invalid: *invalid,
-                        total: *total,
-                        error: self.pass.decision.outcome.error.clone().unwrap_or_default(),
-                    },
-                })
-            }
+            Step::CombineMetrics { accepted: false, .. } => Some(match self.lacking() {
+                lacking if !lacking.is_empty() => Reason::Undecided { lacking },
+                _ => Reason::NoMetric { failed: self.failed(), cause: self.first_failure() },
+            }),
             _ => None,
         });
         hpa.into_iter().chain(target).chain(steps).collect()
@@ -292,6 +307,21 @@ impl GateInput<'_> {
         failed.map(|metric| specs[metric.index].label()).collect()
     }
 
+    /// Returns why the first of them fails: what the API says, or else the controller.
+    fn first_failure(&self) -> String {
+        let mut metrics = self.pass.decision.metrics();
+        let failure = metrics.find_map(|metric| match &metric.result {
+            MetricResult::Error(error) => Some((metric.index, error)),
+            _ => None,
+        });
+        failure.map_or_else(String::new, |(index, error)| {
+            match &self.pass.input.snapshot.metrics[index] {
+                MetricAnswer::Failed(text) => text.clone(),
+                _ => error.message.clone(),
+            }
+        })
+    }
+
     /// Returns the possible replicas if metrics that failed may have any value.
     fn with_failed_metrics(&self) -> Option<Range> {
         let mut decision = self.pass.decision.clone();
@@ -312,8 +342,7 @@ impl GateInput<'_> {
         match self.leader {
             _ if !how.write_status => None,
             Leader::Lapsed(_) => None,
-            Leader::Holds(renewed) => Some(Reason::StatusHeld(Some(renewed))),
-            Leader::Unknown => Some(Reason::StatusHeld(None)),
+            leader => Some(Reason::StatusHeld(leader)),
         }
     }
 }

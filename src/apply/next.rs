@@ -84,7 +84,7 @@ pub fn next(
     // A controller that takes over has no history.
     let remembered = match leader {
         Leader::Lapsed(_) => Remembered::from_stated(&Memory::default()),
-        Leader::Holds(_) | Leader::Unknown => remembered.clone(),
+        Leader::Holds(_) | Leader::Seen(_) | Leader::Unknown => remembered.clone(),
     };
     let pass = Pass::with(then, remembered);
     let Pass { input, decision, outlook, .. } = &pass;

@@ -15,7 +15,7 @@ const TYPES: [(&str, &str); 6] = [
     ("statefulset", "sts"),
     ("replicaset", "rs"),
     ("replicationcontroller", "rc"),
-    ("rollout", "rollout"),
+    ("rollout", "ro"),
 ];
 
 const HPA: &str = "horizontalpodautoscaler";
@@ -76,7 +76,11 @@ impl Request {
             if let (Some(own), Some(flag)) = (namespace, &connection.namespace)
                 && own != flag
             {
-                return Err(Error::usage(format!("{word} contradicts -n {flag}")));
+                let hint = format!(
+                    "{own} is not a known type, so it is read as a namespace; types are hpa, deploy, sts, rs, rc, \
+                     ro and RESOURCE.GROUP"
+                );
+                return Err(Error::usage(format!("{word} contradicts -n {flag}")).hint(hint));
             }
             namespaces.push(namespace.or(connection.namespace.as_deref()));
             if !request.named.contains(&named) {

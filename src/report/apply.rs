@@ -448,7 +448,9 @@ fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
     let period = super::words::duration(next.pass.input.snapshot.controller.sync_period);
     let now = next.pass.input.snapshot.now;
     let (before, who) = match next.leader {
-        Leader::Holds(_) => (None, format!("within {period}, at its next sync, the controller")),
+        Leader::Holds(_) | Leader::Seen(_) => {
+            (None, format!("within {period}, at its next sync, the controller"))
+        }
         Leader::Lapsed(renewed) => (
             Some(format!(
                 "No controller manager holds the lease (last renewed {} ago): until one does, the \

@@ -7,7 +7,6 @@ mod data;
 
 use std::path::Path;
 
-use super::Certainty;
 use super::chart::{Chart, MOST_SERIES};
 use super::clock::{Clock, millis};
 use super::findings::FindingView;
@@ -109,7 +108,7 @@ impl<'a> Compared<'a> {
         let mut played = |run: &'a Run| {
             let pass = Pass::run(run.input.clone());
             is_off &= pass.decision.block() == Some(Block::AtZero);
-            Played::new(&run.timeline, &run.input, pass.doubts().any())
+            Played::new(&run.timeline, &pass)
         };
         let replay = played(&backtest.replay);
         let candidates = backtest.candidates.iter().map(|own| played(&own.run)).collect();
@@ -296,11 +295,8 @@ impl<'a> Compared<'a> {
     /// Why the runs are uncertain.
     pub(super) fn doubt(&self) -> Option<String> {
         let mut all = self.candidates.iter().chain([&self.replay]);
-        all.any(|played| played.certainty == Certainty::Bounded).then(|| {
-            "Not certain: the controller's history, or what it may read, is uncertain. These are the \
-             most likely runs."
-                .to_owned()
-        })
+        let doubt = all.find_map(Played::doubt)?;
+        Some(format!("Not certain: a run {doubt}. These are the most likely ones."))
     }
 
     /// A line for each assumption: first those of all runs, then those of each candidate.

@@ -2,8 +2,8 @@
 
 use super::expected::lacking;
 use super::notes;
-use super::words::duration;
-use crate::apply::gate::{Concern, Reason};
+use super::words::{duration, list};
+use crate::apply::gate::{Concern, Leader, Reason};
 use crate::engine::decision::Lacking;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
@@ -25,8 +25,8 @@ pub fn text(concern: &Concern, hpa: &Hpa) -> String {
         Reason::NoSelector { reason, message } => {
             format!("the controller does not scale it ({reason}): {message}")
         }
-        Reason::NoMetric { invalid, total, error } => {
-            format!("{invalid} of {total} metrics failed: {error}")
+        Reason::NoMetric { failed, cause } => {
+            format!("{} failed, so the controller does not scale: {cause}", list(failed))
         }
         Reason::Undecided { lacking } => {
             format!("{}, so what the controller would write is unknown", unread(lacking))
@@ -52,15 +52,18 @@ pub fn text(concern: &Concern, hpa: &Hpa) -> String {
             format!("unknown whether the target is being deleted: {cause}")
         }
         Reason::Unread(note) => notes::text(note, hpa),
-        Reason::StatusHeld(Some(renewed)) => format!(
-            "a controller manager holds the lease (renewed at {renewed}) and writes the status \
-             itself"
-        ),
-        Reason::StatusHeld(None) => {
-            "unknown whether a controller manager holds the lease and writes the status \
-             itself"
-                .to_owned()
-        }
+        Reason::StatusHeld(leader) => match leader {
+            Leader::Holds(renewed) => format!(
+                "a controller manager holds the lease (renewed at {renewed}) and writes the status itself"
+            ),
+            Leader::Seen(written) => {
+                format!("a controller wrote the status at {written}, and writes it itself")
+            }
+            Leader::Lapsed(_) | Leader::Unknown => {
+                "unknown whether a controller manager holds the lease and writes the status itself"
+                    .to_owned()
+            }
+        },
     }
 }
 

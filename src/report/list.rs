@@ -168,7 +168,7 @@ impl Explanation<'_> {
             return self.range.map(|Range { min, max }| format!("{min}-{max}"));
         }
         let undecided = self.pass.decision.block().is_some_and(Block::is_undecided);
-        if undecided || self.pass.decision.is_unread() {
+        if undecided {
             return None;
         }
         if let Some((refused, _)) = self.pass.decision.unwritten() {
@@ -243,7 +243,8 @@ impl Explanation<'_> {
             return (Some(Severity::Error), "the input has no target".to_owned());
         }
         if let Some(lacking) = lacking(&self.pass.decision.outcome.lacking(self.hpa.spec)) {
-            return (Some(Severity::Error), lacking);
+            // The answer may not depend on it.
+            return (self.pass.is_unanswered().then_some(Severity::Error), lacking);
         }
         if self.certainty == Certainty::Bounded {
             let memory = match self.pass.remembered.knowledge {

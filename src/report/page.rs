@@ -161,21 +161,26 @@ impl Words<'_> {
         }
     }
 
-    /// Words what happens; if the controller cannot decide, does not run or could not write, with the finding that
-    /// is the cause.
+    /// Words what happens, with the finding that is the cause if the controller cannot decide, does not run or could
+    /// not write.
     fn headline(&self, headline: Headline) -> String {
         let text = headline.text(self.symbols);
-        let first = self.explanation.findings.first();
-        let first = first.filter(|first| first.severity < Severity::Info);
-        let is_undecided = matches!(headline, Headline::Undecided(_) | Headline::CannotRead);
-        let is = |code| first.is_some_and(|first| first.code == code);
-        if matches!(headline, Headline::Scale { .. }) && is(Code::ScaleNotWritten) {
-            return format!("{text}: the last write failed");
-        }
-        let is_silent =
-            is(Code::ControllerSilent) && first.is_some_and(|it| it.severity == Severity::Error);
-        match first.filter(|_| is_undecided || is_silent) {
-            Some(first) => format!("{text}: {}", first.code.as_str().replace('-', " ")),
+        let mut troubles =
+            self.explanation.findings.iter().filter(|it| it.severity < Severity::Info);
+        let cause = match headline {
+            // A controller that does not run is not why it would not decide.
+            Headline::Undecided(_) | Headline::CannotRead => {
+                troubles.find(|it| it.code != Code::ControllerSilent)
+            }
+            _ => troubles.next().filter(|first| match first.code {
+                Code::ScaleNotWritten => matches!(headline, Headline::Scale { .. }),
+                Code::ControllerSilent => first.severity == Severity::Error,
+                _ => false,
+            }),
+        };
+        match cause.map(|it| it.code) {
+            Some(Code::ScaleNotWritten) => format!("{text}: the last write failed"),
+            Some(code) => format!("{text}: {}", code.as_str().replace('-', " ")),
             None => text,
         }
     }

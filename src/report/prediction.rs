@@ -84,8 +84,7 @@ impl<'a> Prediction<'a> {
         let words = Words { explanation: observed, wide: false, symbols: Symbols::UNICODE };
         let (observed_headline, _) = words.verdict();
         let pass = explanation.pass;
-        let is_open = pass.doubts().any();
-        let timeline = timeline.map(|own| Played::new(own, &pass.input, is_open));
+        let timeline = timeline.map(|own| Played::new(own, pass));
         Self {
             timeline,
             backtest,

@@ -15,8 +15,8 @@ use super::totals::{self, TotalsView};
 use super::words::{count, distance, duration, list, time};
 use super::{Certainty, Range};
 use crate::apimachinery::json::SecondsTime;
+use crate::pass::{Doubts, Pass};
 use crate::snapshot::hpa::MetricSpec;
-use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
 use crate::whatif::timeline::{
     Change, Lack, LastValue, Limited, PENDING, Stays, Timeline, Tolerated,
@@ -26,7 +26,9 @@ use crate::whatif::timeline::{
 #[derive(Debug)]
 pub struct Played<'a> {
     pub(super) timeline: &'a Timeline,
-    pub(super) certainty: Certainty,
+    doubts: Doubts,
+    /// The possible replicas after the first pass.
+    first: Option<Range>,
     /// The labels of the metrics of the spec.
     metrics: Vec<String>,
     pub(super) bounds: (i32, i32),
@@ -35,16 +37,42 @@ pub struct Played<'a> {
 }
 
 impl<'a> Played<'a> {
-    /// Words a timeline. `input` belongs to its first pass; `is_open` says if another result is possible.
-    pub(super) fn new(timeline: &'a Timeline, input: &Input, is_open: bool) -> Self {
-        let spec = &input.snapshot.hpa.spec;
+    /// Words a timeline that begins with a pass.
+    pub(super) fn new(timeline: &'a Timeline, pass: &Pass) -> Self {
+        let snapshot = &pass.input.snapshot;
+        let spec = &snapshot.hpa.spec;
         Self {
             timeline,
-            certainty: if is_open { Certainty::Bounded } else { Certainty::Certain },
+            doubts: pass.doubts(),
+            first: pass.outlook.range(&pass.decision),
             metrics: spec.metrics.iter().map(MetricSpec::label).collect(),
             bounds: (spec.min_replicas.unwrap_or(1), spec.max_replicas),
-            initialization: input.snapshot.controller.cpu_initialization_period,
+            initialization: snapshot.controller.cpu_initialization_period,
         }
+    }
+
+    /// Whether another course is possible.
+    pub(super) fn certainty(&self) -> Certainty {
+        if self.doubts.any() { Certainty::Bounded } else { Certainty::Certain }
+    }
+
+    /// Words what is uncertain, and the possible replicas after the first pass.
+    pub(super) fn doubt(&self) -> Option<String> {
+        let Doubts { metrics, history, time } = self.doubts;
+        let unknown = [
+            (metrics, "metrics that could not be read"),
+            (history, "the controller's history"),
+            (time, "the time"),
+        ];
+        let unknown = unknown.into_iter().filter(|(is_open, _)| *is_open);
+        let unknown: Vec<String> = unknown.map(|(_, what)| what.to_owned()).collect();
+        let first = match self.first {
+            Some(Range { min, max }) if min != max => {
+                format!("the first pass may end anywhere from {min} to {max}")
+            }
+            _ => "the first pass does not depend on it".to_owned(),
+        };
+        (!unknown.is_empty()).then(|| format!("depends on {}; {first}", list(&unknown)))
     }
 
     /// Returns a row for each change (only the first of many unless `wide`), how it ends, the totals, and a
@@ -155,14 +183,9 @@ impl<'a> Played<'a> {
                 format!("It has not settled after {whole}: it ends at {last}.")
             }
         };
-        let open = match self.certainty {
-            Certainty::Certain => None,
-            Certainty::Bounded => Some(
-                "Not certain: the controller's history, what it may read, or the time is uncertain. \
-                 This is the most likely course."
-                    .to_owned(),
-            ),
-        };
+        let open = self
+            .doubt()
+            .map(|doubt| format!("Not certain: the course {doubt}. This is the most likely one."));
         std::iter::once(end).chain(open).collect()
     }
 
@@ -316,7 +339,7 @@ impl Serialize for Played<'_> {
         map.serialize_entry("metricsAfter", &seconds(&times.measured))?;
         map.serialize_entry("startingPods", starting)?;
         map.serialize_entry("stays", stays)?;
-        map.serialize_entry("certainty", &self.certainty)?;
+        map.serialize_entry("certainty", &self.certainty())?;
         map.serialize_entry("changes", &self.change_views())?;
         let settled = is_settled.then(|| at(self.timeline.steady_since()));
         map.serialize_entry("settledAt", &settled)?;

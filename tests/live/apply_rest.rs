@@ -160,7 +160,8 @@ fn what_is_never_written() {
                 cluster.fault(When::on(POD_METRICS), Fault::InternalError);
             },
             6,
-            "error: 1 of 1 metrics failed: failed to compute desired number of replicas",
+            "error: cpu failed, so the controller does not scale: Internal error occurred: etcdserver: leader changed; \
+             nothing written\n",
         ),
         (
             "no target",

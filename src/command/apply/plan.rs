@@ -37,7 +37,7 @@ impl Plan {
             Some(at) => going(session, at).await?,
             None => Going::No,
         };
-        let leader = leader(&pass.input);
+        let leader = Leader::of(&pass.input);
         let own = pass.remembered.clone();
         let pass = match args.how.ignore_stabilization {
             true => Pass::with(pass.input, own.clone().without_recommendations()),
@@ -108,13 +108,5 @@ async fn going(session: &Session, at: &ScaleAt) -> Result<Going, Error> {
             Ok(Going::Unknown(error.hint.unwrap_or(error.message)))
         }
         Err(e) => Err(denied(&e)),
-    }
-}
-
-fn leader(input: &Input) -> Leader {
-    match input.evidence.lease {
-        None => Leader::Unknown,
-        Some(lease) if lease.has_lapsed(input.snapshot.now) => Leader::Lapsed(lease.renewed),
-        Some(lease) => Leader::Holds(lease.renewed),
     }
 }

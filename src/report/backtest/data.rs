@@ -132,7 +132,7 @@ impl<'a> RunView<'a> {
         Self {
             name: &run.name,
             overrides: &run.overrides,
-            certainty: played.certainty,
+            certainty: played.certainty(),
             totals: (&run.timeline.totals).into(),
             changes: played.change_views(),
             passes: has_passes.then(|| played.passes()),

@@ -146,7 +146,7 @@ impl Fetch<'_> {
                     return Err(self.unreadable(&asked, cause));
                 }
             }
-            if next.is_none() && reading.is_empty() {
+            if next.is_none() && reading.is_empty() && page.body.is_short() {
                 let items = reader.items(&page.body);
                 let items = items.map_err(|cause| self.unreadable(&asked, cause))?;
                 return Ok(Some((items, date)));
@@ -176,9 +176,12 @@ impl Fetch<'_> {
                     // A single list without pages cannot expire.
                     let whole = format!("{path}?{query}");
                     let response = self.session.get(&whole, JSON).await?;
-                    let items = next_page(kind, SliceRead::new(&response.body))
-                        .and_then(|_| (for_whole.items.read)(&response.body));
-                    let items = items.map_err(|cause| self.unreadable(&whole, cause))?;
+                    let kind = kind.to_owned();
+                    let read = move |body: &[u8]| {
+                        next_page(&kind, SliceRead::new(body))?;
+                        (for_whole.items.read)(body)
+                    };
+                    let items = self.session.object(&whole, &response.body, read).await?;
                     return Ok(Some((items, response.date)));
                 }
                 next => next?,

@@ -327,7 +327,7 @@ impl Prometheus {
         let page_is_for_tls = page.contains("HTTP request to an HTTPS server");
         let page = if page.is_empty() { page } else { format!(": {page}") };
         let code = status.code;
-        let e = self.error(of, format!("HTTP {code}{page}"));
+        let e = self.error(of, format!("HTTP {code}{page}{}", failure.patience()));
         match code {
             300..=399 => {
                 let e = self.error(of, format!("HTTP {code}: it redirects, which is not followed"));

@@ -65,7 +65,7 @@ impl<N: Into<Box<str>>, V: Into<Box<str>>> FromIterator<(N, V)> for Labels {
 pub struct Room(AtomicUsize);
 
 impl Room {
-    /// The most memory: 16 million samples, or 100,000 series with a dozen labels and 50 samples each.
+    /// The most memory: 16 million samples, or 80,000 series with a dozen labels and 50 samples each.
     const MOST: usize = 256 << 20;
     /// What a series takes, with the pod and the container that it may describe.
     const SERIES: usize = 1 << 10;

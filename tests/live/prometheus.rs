@@ -283,6 +283,12 @@ fn faults_are_one_line() {
             "--prometheus-header",
         ),
         (
+            "429 for an hour",
+            Fault::TooManyRequests(Some(3600)),
+            ": the server asks to wait 1h0m0s, which is too long",
+            "",
+        ),
+        (
             "503 as a Status",
             Fault::Answer(status(503, "ServiceUnavailable", "no endpoints available", None)),
             "HTTP 503: no endpoints available",

@@ -194,7 +194,7 @@ impl Failure {
 
     /// Returns ` (retried 3 times in 2s)` if it was retried, and says if the server throttles, and why it was
     /// not retried.
-    fn patience(&self) -> String {
+    pub(crate) fn patience(&self) -> String {
         let length =
             |time: Duration| crate::apimachinery::go::duration(time.try_into().unwrap_or_default());
         let unwaited = match self.unwaited {

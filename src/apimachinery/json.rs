@@ -121,6 +121,14 @@ pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
     read_borrowed(&text(json))
 }
 
+/// Reads one JSON text with no more than these elements.
+pub(crate) fn read_within<T: DeserializeOwned>(
+    json: &[u8],
+    elements: &Elements,
+) -> Result<T, String> {
+    read_to_end(&text(json), |reader| T::deserialize(Objects::new(reader, elements)))
+}
+
 /// Reads one JSON text, parts of which may be borrowed.
 pub(crate) fn read_borrowed<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, String> {
     let elements = Elements::of_answer();

@@ -267,7 +267,21 @@ pub fn read_text(text: &str, origin: &str, objects: &mut Objects) -> Result<(), 
 ///
 /// It is not JSON, or has too many elements.
 pub(crate) fn read_answer(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
-    read_only_json(text, origin, &json::Elements::of_answer(), objects)
+    read_page(text, origin, &json::Elements::of_answer(), objects)
+}
+
+/// Reads JSON objects from a page of a list, with no more than these elements.
+///
+/// # Errors
+///
+/// It is not JSON, or has too many elements.
+pub(crate) fn read_page(
+    text: &str,
+    origin: &str,
+    elements: &json::Elements,
+    objects: &mut Objects,
+) -> Result<(), Error> {
+    read_only_json(text, origin, elements, objects)
 }
 
 fn read_only_json(

@@ -52,6 +52,12 @@ impl Elements {
         Self { most, elements: Cell::new(most), entries }
     }
 
+    /// How many were read, where an entry of a map counts as the part of an element that it may cost.
+    pub(crate) fn used(&self) -> usize {
+        let entries = self.most * Self::ENTRIES - self.entries.get();
+        self.most - self.elements.get() + entries / Self::ENTRIES
+    }
+
     fn take_element<E: Error>(&self) -> Result<(), E> {
         let most = self.most;
         take(&self.elements)
@@ -325,7 +331,10 @@ mod tests {
             let limits = Elements::new(3);
             let mut json = serde_json::Deserializer::from_str(&pod);
             match (Pod::deserialize(Objects::new(&mut json, &limits)), fails) {
-                (Ok(pod), "") => assert!(pod.labels.len() <= 12 && pod.containers.len() <= 3),
+                (Ok(pod), "") => {
+                    assert!(pod.labels.len() <= 12 && pod.containers.len() <= 3);
+                    assert_eq!(limits.used(), 3);
+                }
                 (Err(e), fails) if !fails.is_empty() => {
                     assert!(e.to_string().contains(fails), "{e}");
                 }

@@ -317,11 +317,11 @@ impl Fetch<'_> {
         let path = resource.path(self.namespace, "");
         let path = path.trim_end_matches('/');
         let pages = self.lists.map(|lists| Arc::clone(&lists.pages)).unwrap_or_default();
-        let items = ReadItems::new(move |page| {
+        let items = ReadItems::new(move |page, elements| {
             pages.fetch_add(1, Ordering::Relaxed);
             let text = std::str::from_utf8(page).map_err(|e| e.to_string())?;
             let mut objects = Objects::default();
-            file::read_answer(text, "the list", &mut objects).map_err(|e| e.message)?;
+            file::read_page(text, "the list", elements, &mut objects).map_err(|e| e.message)?;
             objects.workloads.retain_mut(&keeps);
             Ok(objects.workloads)
         });

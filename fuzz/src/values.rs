@@ -9,11 +9,11 @@ use kubectl_hpa::backtest::Axis;
 use kubectl_hpa::flags::Flags;
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::past::{Origin, rewind};
-use kubectl_hpa::prometheus::answer::{self, Answer, Series};
+use kubectl_hpa::prometheus::answer::{self, Answer, Room, Series};
 use kubectl_hpa::prometheus::grid::Grid;
 use kubectl_hpa::prometheus::history::History;
 use kubectl_hpa::prometheus::load::{Answered, assemble};
-use kubectl_hpa::prometheus::queries::{Purpose, Question, Sampled, Wanted};
+use kubectl_hpa::prometheus::queries::{Purpose, Question, Sampled};
 use kubectl_hpa::render::structured;
 use kubectl_hpa::render::style::{clean, point_at};
 use kubectl_hpa::saved::save::to_json;
@@ -200,7 +200,7 @@ pub fn range(data: &[u8]) {
 /// An answer of Prometheus: its samples are ordered and finite, and its load is a valid table or an error
 /// with a message.
 pub fn prometheus(data: &[u8]) {
-    let Ok(found) = answer::read(data) else { return };
+    let Ok(found) = answer::read(data, &Room::new()) else { return };
     for Series { points, .. } in &found.series {
         assert!(points.iter().all(|(_, value)| value.is_finite()), "{points:?}");
         assert!(points.windows(2).all(|pair| pair[0].0 < pair[1].0), "{points:?}");
@@ -230,9 +230,8 @@ pub fn prometheus(data: &[u8]) {
         let question = Question { purpose, of: format!("{purpose:?}"), query: "q".to_owned() };
         Answered { question, grid, answer: found.clone() }
     });
-    let metrics = &hpa.spec.metrics;
-    let wanted = Wanted { hpa: &hpa, metrics, stated: &[], replica_sets: &[], matching: "" };
-    match assemble(&wanted, grid, &answered, "a server").and_then(|load| Trace::of(&load)) {
+    let load = assemble(&hpa.spec.metrics, grid, &answered, "a server");
+    match load.and_then(|load| Trace::of(&load)) {
         Ok(_) => {}
         Err(e) => assert_told(&e),
     }
@@ -253,8 +252,8 @@ fn past(found: &Answer, at: Timestamp) {
             "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}}}}]});
     let options = Options { namespace: Some("shop".to_owned()), ..Options::default() };
     let input = kubectl_hpa::saved::read(&state.to_string(), &options, at).expect("a state");
-    let sets = found.series.iter().filter_map(|own| own.labels.get("owner_name").cloned());
-    let sets: Vec<String> = sets.collect();
+    let sets = found.series.iter().filter_map(|own| own.labels.get("owner_name"));
+    let sets: Vec<String> = sets.map(str::to_owned).collect();
     let kinds = [Sampled::Pods, Sampled::Usage, Sampled::Target, Sampled::Hpa, Sampled::Controller];
     let answers = kinds.map(|kind| (kind, found.clone()));
     let history = History::read(&input.snapshot.hpa, &sets, &answers);

@@ -8,7 +8,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
 
-use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 mod cut;
@@ -118,12 +118,40 @@ pub(crate) fn text(bytes: &[u8]) -> Cow<'_, str> {
 /// Reads one JSON text, if only the error's message is needed. Invalid UTF-8 becomes U+FFFD, as in
 /// Go.
 pub(crate) fn read<T: DeserializeOwned>(json: &[u8]) -> Result<T, String> {
-    let text = text(json);
-    let mut deserializer = serde_json::Deserializer::from_str(&text);
+    read_borrowed(&text(json))
+}
+
+/// Reads one JSON text with no more than these elements.
+pub(crate) fn read_within<T: DeserializeOwned>(
+    json: &[u8],
+    elements: &Elements,
+) -> Result<T, String> {
+    read_to_end(&text(json), |reader| T::deserialize(Objects::new(reader, elements)))
+}
+
+/// Reads one JSON text, parts of which may be borrowed.
+pub(crate) fn read_borrowed<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, String> {
     let elements = Elements::of_answer();
-    let value = T::deserialize(Objects::new(&mut deserializer, &elements));
-    let value = value.map_err(|e| e.to_string())?;
-    deserializer.end().map_err(|e| e.to_string())?;
+    read_to_end(json, |reader| T::deserialize(Objects::new(reader, &elements)))
+}
+
+/// Reads one JSON text with a seed, which limits the elements itself.
+pub(crate) fn read_seed<'de, S: DeserializeSeed<'de>>(
+    seed: S,
+    json: &'de str,
+) -> Result<S::Value, String> {
+    read_to_end(json, |reader| seed.deserialize(reader))
+}
+
+fn read_to_end<'de, T>(
+    json: &'de str,
+    read: impl FnOnce(
+        &mut serde_json::Deserializer<serde_json::de::StrRead<'de>>,
+    ) -> serde_json::Result<T>,
+) -> Result<T, String> {
+    let mut reader = serde_json::Deserializer::from_str(json);
+    let value = read(&mut reader).map_err(|e| e.to_string())?;
+    reader.end().map_err(|e| e.to_string())?;
     Ok(value)
 }
 

@@ -7,6 +7,7 @@ pub mod fetch;
 mod http;
 pub mod observed;
 pub mod prometheus;
+pub(crate) mod signals;
 pub mod target;
 pub mod write;
 

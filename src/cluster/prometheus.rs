@@ -3,6 +3,7 @@
 //! `query_range` are used. What the answers mean is decided elsewhere.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
 use http::HeaderName;
@@ -18,7 +19,7 @@ use super::http::failure::{Failure, FailureKind};
 use super::http::status::ApiStatus;
 use crate::args::{ConnectionFlags, PrometheusServer};
 use crate::error::Error;
-use crate::prometheus::answer::{self, Answer, Fault};
+use crate::prometheus::answer::{self, Answer, Fault, Room};
 use crate::prometheus::grid::Grid;
 use crate::prometheus::load::Answered;
 use crate::prometheus::queries::{Question, SLOW};
@@ -68,6 +69,8 @@ pub struct Prometheus {
     is_direct: bool,
     /// What to type to ask for less.
     less: &'static str,
+    /// What is left of the memory for its answers.
+    room: Arc<Room>,
 }
 
 impl Prometheus {
@@ -128,7 +131,7 @@ impl Prometheus {
         // There may be hundreds of requests: none may take long, but all of them together may.
         session.read_many();
         session.allow(1);
-        Self { session, base, name, is_direct, less }
+        Self { session, base, name, is_direct, less, room: Arc::default() }
     }
 
     /// Returns its name, without credentials.
@@ -184,11 +187,13 @@ impl Prometheus {
         progress: &Progress,
     ) -> Result<Vec<Answered>, Error> {
         let mut answered: Vec<Answered> = Vec::with_capacity(questions.len());
+        let mut pieces: Vec<Vec<Answer>> = Vec::new();
         let mut requests = Vec::new();
         for (place, question) in questions.into_iter().enumerate() {
             self.note(&question.of, &question.query);
             let grid = if question.is_slow() { grid.every(SLOW) } else { grid };
             requests.extend(grid.requests().map(|piece| (place, piece)));
+            pieces.push(Vec::new());
             answered.push(Answered { question, grid, answer: Answer::default() });
         }
         progress.expect(requests.len());
@@ -207,9 +212,29 @@ impl Prometheus {
         });
         let mut answers = stream::iter(asked).buffered(AT_ONCE);
         while let Some((place, answer)) = answers.try_next().await? {
-            answered[place].answer.join(answer);
+            pieces[place].push(answer);
+        }
+        let join = || pieces.into_iter().map(Answer::joined).collect::<Vec<_>>();
+        let joined = self.aside(join).await?;
+        for (own, answer) in answered.iter_mut().zip(joined) {
+            own.answer = answer;
         }
         Ok(answered)
+    }
+
+    /// Works on another thread with what was answered, within the time for all requests.
+    ///
+    /// # Errors
+    ///
+    /// The time was over before.
+    pub async fn aside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Error> {
+        self.session.aside(work).await.map_err(|_| {
+            let message = format!("the answers of {} took too long to read", self.name);
+            Error::failed(message).hint(self.less)
+        })
     }
 
     /// Logs a query.
@@ -223,11 +248,22 @@ impl Prometheus {
         let is_answer = |status: &ApiStatus| said(status).is_some();
         let response = self.session.get_unless(&path, JSON, &is_answer).await;
         let response = response.map_err(|failure| self.failed(of, &failure))?;
-        let mut answer = answer::read(&response.body).map_err(|fault| match fault {
+        let (room, session) = (Arc::clone(&self.room), self.session.clone());
+        let read = move |body: &[u8]| {
+            let mut answer = answer::read(body, &room)
+                .map_err(|fault| (fault, body.trim_ascii_start().starts_with(b"<")))?;
+            for warning in &mut answer.warnings {
+                *warning = session.struck(std::mem::take(warning));
+            }
+            Ok(answer)
+        };
+        let read = self.session.read(&response.body, read).await;
+        let read = read.map_err(|e| self.error(of, e).hint(self.less))?;
+        read.map_err(|(fault, page)| match fault {
             Fault::Said { .. } => self.error(of, &fault),
+            Fault::TooMuch => self.error(of, &fault).hint(self.less),
             Fault::Odd(cause) => {
                 let e = self.error(of, format!("the answer is not one of Prometheus: {cause}"));
-                let page = response.body.trim_ascii_start().starts_with(b"<");
                 let hint = match self.is_direct {
                     true => {
                         "a page came instead: check the address, and whether one has to sign in"
@@ -236,11 +272,7 @@ impl Prometheus {
                 };
                 if page { e.hint(hint) } else { e }
             }
-        })?;
-        for warning in &mut answer.warnings {
-            *warning = self.session.struck(std::mem::take(warning));
-        }
-        Ok(answer)
+        })
     }
 
     fn error(&self, of: &str, cause: impl std::fmt::Display) -> Error {
@@ -282,18 +314,20 @@ impl Prometheus {
                 () => e,
             };
         }
-        if status.from_server {
+        // At an address of its own, no API server answers.
+        if status.from_server && !self.is_direct {
             let e = denied(failure);
             let is_port = status.code == 503 && status.message.contains("endpoints available");
             let hint = "name the port of the service: --prometheus NAMESPACE/SERVICE:PORT";
             return if is_port && e.hint.is_none() { e.hint(hint) } else { e };
         }
-        let page: Vec<&str> = status.body.split_whitespace().collect();
+        let page = if status.from_server { &status.message } else { &status.body };
+        let page: Vec<&str> = page.split_whitespace().collect();
         let page: String = page.join(" ").chars().take(SHOWN).collect();
         let page_is_for_tls = page.contains("HTTP request to an HTTPS server");
         let page = if page.is_empty() { page } else { format!(": {page}") };
         let code = status.code;
-        let e = self.error(of, format!("HTTP {code}{page}"));
+        let e = self.error(of, format!("HTTP {code}{page}{}", failure.patience()));
         match code {
             300..=399 => {
                 let e = self.error(of, format!("HTTP {code}: it redirects, which is not followed"));
@@ -330,7 +364,7 @@ impl Prometheus {
 
 /// Returns Prometheus's own error message.
 fn said(status: &ApiStatus) -> Option<Fault> {
-    let fault = answer::read(status.body.as_bytes()).err()?;
+    let fault = answer::read(status.body.as_bytes(), &Room::default()).err()?;
     matches!(fault, Fault::Said { .. }).then_some(fault)
 }
 

@@ -102,7 +102,7 @@ impl TargetObject {
 /// It cannot be read.
 pub async fn target(session: &Session, at: &ScaleAt) -> Result<TargetObject, Failure> {
     let response = session.get(&at.path, "application/json").await?;
-    read("", &response.body).map_err(|cause| session.unreadable(&at.path, cause))
+    session.object(&at.path, &response.body, |body| read("", body)).await
 }
 
 #[cfg(test)]

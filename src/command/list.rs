@@ -13,7 +13,6 @@ use jiff::Timestamp;
 use tokio::sync::oneshot;
 
 use super::fail_on::{FOUND, FindingsWatch};
-use super::interrupt::Signals;
 use super::progress::{reading, shown};
 use super::remember::remember;
 use super::state::{options, unanswered};
@@ -23,6 +22,7 @@ use crate::args::{ConnectionFlags, Explain, MemoryArgs, Output, Request};
 use crate::cluster::Session;
 use crate::cluster::fetch::list::{Progress, fetch_all};
 use crate::cluster::observed;
+use crate::cluster::signals::Signals;
 use crate::error::Error;
 use crate::order;
 use crate::pass::Pass;

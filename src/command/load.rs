@@ -26,7 +26,7 @@ use crate::whatif::timeline::read_csv;
 /// The table of `--trace`.
 pub(super) fn table(args: &TimelineArgs) -> Result<Option<Load>, Error> {
     let Some(path) = &args.trace else { return Ok(None) };
-    let (bytes, origin) = file::read_whole(path.as_ref())?;
+    let (bytes, origin) = file::read_table(path.as_ref())?;
     read_csv(&bytes, &origin).map(Some)
 }
 
@@ -157,35 +157,34 @@ async fn ask(
         ("copies of the HPA", wanted.copies(seconds)),
     ];
     first.extend(wanted.owned(seconds).map(|query| (REPLICA_SETS, query)));
-    let (answered, first_answers, scraped) = shown(
-        async {
-            let answers = way.all_at_once(&keyed(&first), end, &progress).await?;
-            let answers: Vec<Answer> = answers.into_iter().map(|(_, answer)| answer).collect();
-            let [usage, state] =
-                [0, 1].map(|place: usize| answers[place].number().and_then(interval));
-            let scraped = Scraped { usage, state };
-            let sets = answers.get(3).map(names).unwrap_or_default();
-            let wanted = Wanted { replica_sets: &sets, ..wanted.clone() };
-            let questions = wanted.questions(scraped, grid.step);
-            let answered = way.answers(questions, grid, &progress).await?;
-            Ok::<_, Error>((answered, answers, scraped))
-        },
-        line,
-        terminal,
-    )
-    .await?;
-    let mut load = assemble(&wanted, grid, &answered, way.name())?;
-    let has_rates = metrics.iter().any(|spec| spec.is_resource() && spec.name() == "cpu");
-    let (step, window) = (grid.step, scraped.window());
-    let sampled = match has_rates {
-        true => LoadNote::Sampled { step, window, scrape: scraped.usage },
-        false => LoadNote::SampledAsIs { step },
+    let asked = async {
+        let answers = way.all_at_once(&keyed(&first), end, &progress).await?;
+        let answers: Vec<Answer> = answers.into_iter().map(|(_, answer)| answer).collect();
+        let [usage, state] = [0, 1].map(|place: usize| answers[place].number().and_then(interval));
+        let scraped = Scraped { usage, state };
+        let sets = answers.get(3).map_or(Ok(Vec::new()), names)?;
+        let wanted = Wanted { replica_sets: &sets, ..wanted.clone() };
+        let questions = wanted.questions(scraped, grid.step);
+        let answered = way.answers(questions, grid, &progress).await?;
+        let (metrics, name) = (metrics.clone(), way.name().to_owned());
+        let assembled = move || {
+            let mut load = assemble(&metrics, grid, &answered, &name)?;
+            let has_rates = metrics.iter().any(|spec| spec.is_resource() && spec.name() == "cpu");
+            let (step, window) = (grid.step, scraped.window());
+            let sampled = match has_rates {
+                true => LoadNote::Sampled { step, window, scrape: scraped.usage },
+                false => LoadNote::SampledAsIs { step },
+            };
+            let several = answers.get(2).and_then(|copies| several(copies.series.iter()));
+            let warned = warnings(answers.iter());
+            let warned = warned.into_iter().filter(|note| !load.notes.contains(note));
+            let notes: Vec<LoadNote> = [sampled].into_iter().chain(several).chain(warned).collect();
+            load.notes.splice(0..0, notes);
+            Ok::<_, Error>(load)
+        };
+        way.aside(assembled).await?
     };
-    let several = first_answers.get(2).and_then(|copies| several(copies.series.iter()));
-    let warned = warnings(first_answers.iter());
-    let warned = warned.into_iter().filter(|note| !load.notes.contains(note));
-    let notes: Vec<LoadNote> = [sampled].into_iter().chain(several).chain(warned).collect();
-    load.notes.splice(0..0, notes);
+    let mut load = shown(asked, line, terminal).await?;
     let first = first.into_iter().map(|(of, query)| LoadQuery { of: of.to_owned(), query });
     load.queries.splice(0..0, first);
     Ok(load)
@@ -198,12 +197,20 @@ fn keyed(queries: &[(&'static str, String)]) -> Vec<((), &'static str, String)> 
     queries.iter().map(|(of, query)| ((), *of, query.clone())).collect()
 }
 
+/// The longest names of ReplicaSets together that a query can have: it is part of a URL.
+const MOST_OF_NAMES: usize = 60_000;
+
 /// The ReplicaSets in an answer.
-fn names(answer: &Answer) -> Vec<String> {
-    let names = answer.series.iter().filter_map(|own| own.labels.get("replicaset").cloned());
-    let mut names: Vec<String> = names.collect();
+fn names(answer: &Answer) -> Result<Vec<String>, Error> {
+    let names = answer.series.iter().filter_map(|own| own.labels.get("replicaset"));
+    if names.clone().map(str::len).sum::<usize>() > MOST_OF_NAMES {
+        let count = names.count();
+        let message = format!("the target had {count} ReplicaSets, too many for a query");
+        return Err(Error::failed(message).hint("ask for less time: a later --since"));
+    }
+    let mut names: Vec<String> = names.map(str::to_owned).collect();
     names.sort_unstable();
-    names
+    Ok(names)
 }
 
 /// The error if a metric has no query; if none has one, no request is needed to say so.
@@ -234,7 +241,7 @@ pub(super) async fn replica_sets(
 ) -> Result<(Vec<String>, Answer), Error> {
     let Some(owned) = wanted.owned(seconds) else { return Ok(Default::default()) };
     let owned = way.at_once(REPLICA_SETS, &owned, end).await?;
-    Ok((names(&owned), owned))
+    Ok((names(&owned)?, owned))
 }
 
 /// The metrics of the HPA, and the other ones of candidates; of several based on the same usage, the first.
@@ -337,7 +344,10 @@ fn header(text: &str) -> Result<(HeaderName, Secret), Error> {
     if of_connection.contains(&name) {
         return Err(Error::usage(format!("--prometheus-header {name}: belongs to the connection")));
     }
-    let (bytes, shown) = file::read_whole(path.as_ref())?;
+    let (bytes, shown) = file::read_header(path.as_ref()).map_err(|e| Error {
+        message: format!("--prometheus-header {name}: {}", e.message),
+        ..e
+    })?;
     let value = String::from_utf8(bytes).unwrap_or_default();
     let value = value.trim();
     let is_sendable = !value.is_empty() && value.bytes().all(|c| (b' '..0x7f).contains(&c));

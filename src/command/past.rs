@@ -13,11 +13,12 @@ use crate::cluster::Session;
 use crate::cluster::prometheus::{Progress, Prometheus};
 use crate::error::Error;
 use crate::past::{Origin, check, read, rewind, span};
+use crate::prometheus::answer::Answer;
 use crate::prometheus::grid::Grid;
 use crate::prometheus::history::{History, Samples, ValueHistory};
 use crate::prometheus::load::{Answered, copies, followed, not_one, several, warnings};
 use crate::prometheus::queries::{MAX_REPLICAS, Purpose, Question, Sampled, Wanted, title};
-use crate::snapshot::hpa::{MetricSource, MetricSpec};
+use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::LoadQuery;
 
@@ -42,7 +43,13 @@ pub(super) async fn past(
     check(&input)?;
     let way = query.connect(session, "--prometheus-match selects fewer series")?;
     let asked = ask(&way, query.typed(), at, &input, terminal).await;
-    let rewound = asked.and_then(|(history, origin)| rewind(input, &history, at, origin));
+    let rewound = match asked {
+        Ok((history, origin)) => {
+            let rewound = way.aside(move || rewind(input, &history, at, origin)).await;
+            rewound.and_then(|rewound| rewound)
+        }
+        Err(e) => Err(e),
+    };
     query.told(&way, rewound)
 }
 
@@ -91,42 +98,55 @@ async fn ask(
             _ => None,
         });
         let metrics = way.answers(questions.collect(), grid, &progress).await?;
-        Ok::<_, Error>((sets, owned, wanted.owned(seconds), queries, answers, metrics))
+        let sets_query = wanted.owned(seconds).map(|query| (REPLICA_SETS.to_owned(), query));
+        let queries = queries.into_iter().map(|(_, of, query)| (of.to_owned(), query));
+        let of_metrics =
+            metrics.iter().map(|own| (own.question.of.clone(), own.question.query.clone()));
+        let queries = sets_query.into_iter().chain(queries).chain(of_metrics);
+        let queries = queries.map(|(of, query)| LoadQuery { of, query }).collect();
+        let origin = Origin { source: way.name().to_owned(), queries, ..Origin::default() };
+        let hpa = hpa.clone();
+        let read = move || history(&hpa, &sets, &owned, &answers, &metrics, origin);
+        way.aside(read).await?
     };
-    let (sets, owned, owned_query, queries, answers, metrics) =
-        shown(asked, || line(&progress), terminal).await?;
-    let mut history = History::read(hpa, &sets, &answers);
-    let mut origin = Origin { source: way.name().to_owned(), ..Origin::default() };
-    let sets = owned_query.map(|query| (REPLICA_SETS.to_owned(), query));
-    let queries = queries.into_iter().map(|(_, of, query)| (of.to_owned(), query));
-    let queries = sets.into_iter().chain(queries);
-    let of_metrics =
-        metrics.iter().map(|own| (own.question.of.clone(), own.question.query.clone()));
-    let all = queries.chain(of_metrics).map(|(of, query)| LoadQuery { of, query });
-    origin.queries = all.collect();
+    shown(asked, || line(&progress), terminal).await
+}
+
+/// What the answers say about the pods, the HPA and its metrics. `owned` lists the ReplicaSets in `sets`.
+fn history(
+    hpa: &Hpa,
+    sets: &[String],
+    owned: &Answer,
+    answers: &[(Sampled, Answer)],
+    metrics: &[Answered],
+    origin: Origin,
+) -> Result<(History, Origin), Error> {
     let all = answers.iter().map(|(_, answer)| answer);
-    let all = all.chain(metrics.iter().map(|own| &own.answer)).chain([&owned]);
+    let all = all.chain(metrics.iter().map(|own| &own.answer)).chain([owned]);
     let of_hpa = answers.iter().filter(|(kind, _)| *kind == Sampled::Hpa);
     let of_usage = answers.iter().filter(|(kind, _)| *kind == Sampled::Usage);
     let followed = followed(of_usage.flat_map(|(_, answer)| &answer.series));
     let hpas = of_hpa
         .flat_map(|(_, answer)| &answer.series)
-        .filter(|series| series.labels.get("__name__").is_some_and(|name| name == MAX_REPLICAS));
-    origin.warnings = several(hpas).into_iter().chain(followed).chain(warnings(all)).collect();
-    history.metrics = values(input, &metrics)?;
-    Ok((history, origin))
+        .filter(|series| series.labels.get("__name__") == Some(MAX_REPLICAS));
+    let warnings = several(hpas).into_iter().chain(followed).chain(warnings(all)).collect();
+    let history = History {
+        metrics: values(&hpa.spec.metrics, metrics)?,
+        ..History::read(hpa, sets, answers)
+    };
+    Ok((history, Origin { warnings, ..origin }))
 }
 
 /// The values of metrics, by index in the spec.
 fn values(
-    input: &Input,
+    specs: &[MetricSpec],
     answered: &[Answered],
 ) -> Result<BTreeMap<usize, Vec<ValueHistory>>, Error> {
     let mut values = BTreeMap::new();
     for Answered { question, answer, .. } in answered {
         let Purpose::Metric(place) = question.purpose else { continue };
         let of = &question.of;
-        let source = input.snapshot.hpa.spec.metrics[place].source();
+        let source = specs[place].source();
         let is_of_pods = matches!(source, MetricSource::Pods(_));
         let is_of_one = match source {
             MetricSource::Object(_) => answer.series.len() <= 1,
@@ -137,7 +157,7 @@ fn values(
             return Err(not_one(of, &answer.series));
         }
         let series = answer.series.iter().map(|own| {
-            let pod = own.labels.get("pod").map(|pod| pod.as_str().into());
+            let pod = own.labels.get("pod").map(Into::into);
             if is_of_pods && pod.is_none() {
                 return Err(Error::failed(format!(
                     "the query for {of} gives a series without the label pod"

@@ -2,10 +2,15 @@
 //! is not a number (NaN, an infinity, a stale marker), the sample is missing: neither 0 nor the one before. Follows
 //! `web/api/v1` of Prometheus, whose format Thanos, Mimir and VictoriaMetrics share.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
+
+use crate::apimachinery::json::{self, Text};
 
 /// An answer with success.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -20,9 +25,81 @@ pub struct Answer {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Series {
     /// Its labels.
-    pub labels: BTreeMap<String, String>,
+    pub labels: Labels,
     /// Times in milliseconds since 1970, ascending, each with a finite value.
     pub points: Vec<(i64, f64)>,
+}
+
+/// The labels of a series, by name. Most series have a dozen, for which a map would take several times the memory.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct Labels(Box<[(Box<str>, Box<str>)]>);
+
+impl Labels {
+    /// Returns the value of a label.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let place = self.0.binary_search_by(|(own, _)| (**own).cmp(name)).ok()?;
+        Some(&self.0[place].1)
+    }
+
+    /// Returns the names, ascending, with their values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (&**name, &**value))
+    }
+}
+
+impl<N: Into<Box<str>>, V: Into<Box<str>>> FromIterator<(N, V)> for Labels {
+    /// Of two labels with the same name, the last one counts.
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(labels: I) -> Self {
+        let labels = labels.into_iter().map(|(name, value)| (name.into(), value.into()));
+        let mut labels: Vec<(Box<str>, Box<str>)> = labels.collect();
+        labels.reverse();
+        labels.sort_by(|(one, _), (other, _)| one.cmp(other));
+        labels.dedup_by(|(one, _), (other, _)| one == other);
+        Self(labels.into())
+    }
+}
+
+/// The memory that all answers to one question may take: a few bytes of text become a series of hundreds, so the
+/// length of an answer does not limit it.
+#[derive(Debug)]
+pub struct Room(AtomicUsize);
+
+impl Room {
+    /// The most memory: 16 million samples, or 80,000 series with a dozen labels and 50 samples each.
+    const MOST: usize = 256 << 20;
+    /// What a series takes, with the pod and the container that it may describe.
+    const SERIES: usize = 1 << 10;
+    /// What a label takes besides its texts.
+    const LABEL: usize = 64;
+    /// What a sample takes.
+    const SAMPLE: usize = size_of::<(i64, f64)>();
+    /// What a warning is counted as, because each is compared with all others.
+    const WARNING: usize = 16 << 10;
+
+    /// All of it.
+    pub fn new() -> Self {
+        Self(AtomicUsize::new(Self::MOST))
+    }
+
+    /// Whether something did not fit.
+    fn is_exceeded(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
+    fn take<E: Error>(&self, bytes: usize) -> Result<(), E> {
+        let left = |left: usize| left.checked_sub(bytes);
+        if self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left).is_err() {
+            self.0.store(0, Ordering::Relaxed);
+            return Err(E::custom(Fault::TooMuch));
+        }
+        Ok(())
+    }
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self::new()
+    }
 }
 
 /// There is no answer.
@@ -39,6 +116,9 @@ pub enum Fault {
     /// It is nothing that Prometheus answers.
     #[error("{0}")]
     Odd(String),
+    /// Its samples and series do not fit into the memory for all answers.
+    #[error("its answers need more than {} MiB of memory", Room::MOST >> 20)]
+    TooMuch,
 }
 
 #[derive(Deserialize)]
@@ -48,10 +128,10 @@ struct Body<'a> {
     error_type: Option<String>,
     #[serde(default)]
     error: Option<String>,
-    #[serde(default)]
-    warnings: Option<Vec<String>>,
-    #[serde(default)]
-    infos: Option<Vec<String>>,
+    #[serde(default, borrow)]
+    warnings: Option<&'a RawValue>,
+    #[serde(default, borrow)]
+    infos: Option<&'a RawValue>,
     /// VictoriaMetrics says so when a part of its storage did not answer.
     #[serde(default, rename = "isPartial")]
     is_partial: bool,
@@ -67,81 +147,206 @@ struct Data<'a> {
     result: &'a RawValue,
 }
 
-#[derive(Deserialize)]
-struct Element {
-    #[serde(default)]
-    metric: BTreeMap<String, String>,
-    #[serde(default)]
-    values: Vec<Sample>,
-    #[serde(default)]
-    value: Option<Sample>,
-}
-
 /// `[1795240800.5, "0.25"]`.
 struct Sample(i64, f64);
 
 impl<'de> Deserialize<'de> for Sample {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        use serde::de::Error;
-        let (seconds, text) = <(f64, std::borrow::Cow<'_, str>)>::deserialize(deserializer)?;
+        let (seconds, text) = <(f64, Text<'de>)>::deserialize(deserializer)?;
         let millis = (seconds * 1000.0).round();
         if millis.is_nan() || millis.abs() >= 1e15 {
             return Err(D::Error::custom(format_args!("{seconds} is not a time")));
         }
         let value = match &*text {
             "NaN" | "+Inf" | "Inf" | "-Inf" => f64::NAN,
-            text => text
-                .parse()
-                .map_err(|_| D::Error::custom(format_args!("{text:?} is not a value")))?,
+            text => text.parse().map_err(|_| {
+                let text = json::shortened(text);
+                D::Error::custom(format_args!("{text:?} is not a value"))
+            })?,
         };
         Ok(Self(millis as i64, value))
     }
 }
 
-/// Reads a body.
+/// A part of an answer that is read into the room for all answers: each kind of part has its own type.
+macro_rules! read_into_room {
+    ($part:ident, $value:ty, $method:ident) => {
+        struct $part<'r>(&'r Room);
+
+        impl<'de> DeserializeSeed<'de> for $part<'_> {
+            type Value = $value;
+
+            fn deserialize<D: Deserializer<'de>>(
+                self,
+                deserializer: D,
+            ) -> Result<$value, D::Error> {
+                deserializer.$method(self)
+            }
+        }
+    };
+}
+
+read_into_room!(ReadMatrix, Vec<Series>, deserialize_seq);
+read_into_room!(ReadSeries, Series, deserialize_map);
+read_into_room!(ReadLabels, Labels, deserialize_map);
+read_into_room!(ReadSamples, Vec<(i64, f64)>, deserialize_seq);
+read_into_room!(ReadWarnings, Vec<String>, deserialize_seq);
+
+impl<'de> Visitor<'de> for ReadMatrix<'_> {
+    type Value = Vec<Series>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of series")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<Series>, A::Error> {
+        let mut all = Vec::new();
+        while let Some(series) = seq.next_element_seed(ReadSeries(self.0))? {
+            self.0.take(Room::SERIES)?;
+            all.push(series);
+        }
+        Ok(all)
+    }
+}
+
+impl<'de> Visitor<'de> for ReadSeries<'_> {
+    type Value = Series;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a series")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Series, A::Error> {
+        let mut series = Series::default();
+        while let Some(Text(key)) = map.next_key()? {
+            match &*key {
+                "metric" => series.labels = map.next_value_seed(ReadLabels(self.0))?,
+                "values" => series.points = map.next_value_seed(ReadSamples(self.0))?,
+                "value" => {
+                    let Sample(time, value) = map.next_value()?;
+                    series.points = if value.is_finite() { vec![(time, value)] } else { vec![] };
+                }
+                _ => _ = map.next_value::<IgnoredAny>()?,
+            }
+        }
+        Ok(series)
+    }
+}
+
+impl<'de> Visitor<'de> for ReadLabels<'_> {
+    type Value = Labels;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("labels")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Labels, A::Error> {
+        let mut labels: Vec<(Box<str>, Box<str>)> = Vec::new();
+        while let Some((Text(name), Text(value))) = map.next_entry()? {
+            self.0.take(Room::LABEL + name.len() + value.len())?;
+            labels.push((name.into(), value.into()));
+        }
+        Ok(labels.into_iter().collect())
+    }
+}
+
+impl<'de> Visitor<'de> for ReadSamples<'_> {
+    type Value = Vec<(i64, f64)>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of samples")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<(i64, f64)>, A::Error> {
+        let (mut points, mut last) = (Vec::new(), i64::MIN);
+        while let Some(Sample(time, value)) = seq.next_element()? {
+            if time <= last {
+                return Err(A::Error::custom("the samples are not in the order of time"));
+            }
+            last = time;
+            if value.is_finite() {
+                self.0.take(Room::SAMPLE)?;
+                points.push((time, value));
+            }
+        }
+        points.shrink_to_fit();
+        Ok(points)
+    }
+}
+
+/// The longest text of a server that is kept.
+const LONGEST_TEXT: usize = 8 << 10;
+
+impl<'de> Visitor<'de> for ReadWarnings<'_> {
+    type Value = Vec<String>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of texts")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Vec<String>, A::Error> {
+        let mut all = Vec::new();
+        while let Some(Text(warning)) = seq.next_element()? {
+            self.0.take(Room::WARNING)?;
+            all.push(start(&warning).to_owned());
+        }
+        Ok(all)
+    }
+
+    fn visit_unit<E>(self) -> Result<Vec<String>, E> {
+        Ok(Vec::new())
+    }
+}
+
+/// The start of a text that may be too long to be shown.
+fn start(text: &str) -> &str {
+    let end = (0..=LONGEST_TEXT.min(text.len())).rfind(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or_default()]
+}
+
+/// Reads a body into the room for all answers.
 ///
 /// # Errors
 ///
-/// The server says that something is wrong, or it is no such server.
-pub fn read(body: &[u8]) -> Result<Answer, Fault> {
-    let odd = |e: serde_json::Error| Fault::Odd(e.to_string());
+/// The server says that something is wrong, it is no such server, or there is no more room.
+pub fn read(body: &[u8], room: &Room) -> Result<Answer, Fault> {
+    let odd = |cause: String| match room.is_exceeded() {
+        true => Fault::TooMuch,
+        false => Fault::Odd(cause),
+    };
     if body.trim_ascii_start().first() != Some(&b'{') {
         return Err(Fault::Odd("it is not a JSON object".to_owned()));
     }
+    let text = json::text(body);
     let Body { status, error_type, error, warnings, infos, is_partial, data } =
-        serde_json::from_slice(body).map_err(odd)?;
+        json::read_borrowed(&text).map_err(odd)?;
     if status == "error" {
-        let sort = error_type.unwrap_or_default();
-        let mut text = error.unwrap_or_default();
+        let sort = start(&error_type.unwrap_or_default()).to_owned();
+        let mut text = start(&error.unwrap_or_default()).to_owned();
         if sort.is_empty() && text.is_empty() {
             "an error without words".clone_into(&mut text);
         }
         return Err(Fault::Said { sort, text });
     }
     let Some(Data { result_type, result }) = data.filter(|_| status == "success") else {
+        let status = start(&status);
         return Err(Fault::Odd(format!("the status is {status:?}, without data")));
     };
-    let elements: Vec<Element> = match &*result_type {
-        "matrix" | "vector" => serde_json::from_str(result.get()).map_err(odd)?,
+    let series = match &*result_type {
+        "matrix" | "vector" => json::read_seed(ReadMatrix(room), result.get()).map_err(odd)?,
         "scalar" => {
-            let value = serde_json::from_str(result.get()).map_err(odd)?;
-            vec![Element { metric: BTreeMap::new(), values: Vec::new(), value: Some(value) }]
+            let Sample(time, value) = json::read_borrowed(result.get()).map_err(odd)?;
+            let points = if value.is_finite() { vec![(time, value)] } else { Vec::new() };
+            vec![Series { labels: Labels::default(), points }]
         }
-        other => return Err(Fault::Odd(format!("the result is a {other}"))),
+        other => return Err(Fault::Odd(format!("the result is a {}", start(other)))),
     };
-    let mut series = Vec::with_capacity(elements.len());
-    for Element { metric: labels, values, value } in elements {
-        let samples = values.into_iter().chain(value).map(|Sample(time, value)| (time, value));
-        let points: Vec<(i64, f64)> = samples.collect();
-        if points.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
-            return Err(Fault::Odd("the samples are not in the order of time".to_owned()));
-        }
-        let points = points.into_iter().filter(|(_, value)| value.is_finite()).collect();
-        series.push(Series { labels, points });
+    let mut all = Vec::new();
+    for texts in warnings.into_iter().chain(infos) {
+        all.extend(json::read_seed(ReadWarnings(room), texts.get()).map_err(odd)?);
     }
-    let partial = is_partial.then(|| "the answer is partial".to_owned());
-    let warnings = warnings.into_iter().chain(infos).flatten().chain(partial).collect();
-    Ok(Answer { series, warnings })
+    all.extend(is_partial.then(|| "the answer is partial".to_owned()));
+    Ok(Answer { series, warnings: all })
 }
 
 impl Answer {
@@ -150,29 +355,37 @@ impl Answer {
         self.series.first()?.points.last().map(|(_, value)| *value)
     }
 
-    /// Joins the answer for a later time to this one, series by series.
-    pub fn join(&mut self, later: Self) {
-        let mut places: BTreeMap<BTreeMap<String, String>, usize> = BTreeMap::new();
-        for (place, own) in self.series.iter().enumerate() {
-            places.insert(own.labels.clone(), place);
-        }
-        for Series { labels, points } in later.series {
-            match places.get(&labels) {
-                Some(place) => self.series[*place].points.extend(points),
-                None => self.series.push(Series { labels, points }),
+    /// Joins answers for one time after the other, series by series.
+    pub fn joined(pieces: impl IntoIterator<Item = Self>) -> Self {
+        let mut whole = Self::default();
+        let mut places: HashMap<Labels, usize> = HashMap::new();
+        for Self { series, warnings } in pieces {
+            for Series { labels, points } in series {
+                match places.get(&labels) {
+                    Some(place) => whole.series[*place].points.extend(points),
+                    None => {
+                        places.insert(labels.clone(), whole.series.len());
+                        whole.series.push(Series { labels, points });
+                    }
+                }
+            }
+            for warning in warnings {
+                if !whole.warnings.contains(&warning) {
+                    whole.warnings.push(warning);
+                }
             }
         }
-        for warning in later.warnings {
-            if !self.warnings.contains(&warning) {
-                self.warnings.push(warning);
-            }
-        }
+        whole
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Answer, Fault, read};
+    use super::{Answer, Fault, Room};
+
+    fn read(body: &[u8]) -> Result<Answer, Fault> {
+        super::read(body, &Room::new())
+    }
 
     fn points(answer: &Answer) -> Vec<Vec<(i64, f64)>> {
         answer.series.iter().map(|own| own.points.clone()).collect()
@@ -245,10 +458,83 @@ mod tests {
                 {{"metric":{{"pod":"{pod}"}},"values":[[{time},"1"]]}}]}}}}"#
             )
         };
-        let mut first = read(body("a", 1).as_bytes()).unwrap();
-        first.join(read(body("b", 2).as_bytes()).unwrap());
-        first.join(read(body("a", 3).as_bytes()).unwrap());
+        let pieces = [body("a", 1), body("b", 2), body("a", 3)];
+        let first = Answer::joined(pieces.iter().map(|body| read(body.as_bytes()).unwrap()));
         assert_eq!(points(&first), [vec![(1000, 1.0), (3000, 1.0)], vec![(2000, 1.0)]]);
         assert_eq!(first.warnings, ["w"]);
+    }
+
+    #[test]
+    fn all_answers_together_have_a_limit() {
+        let matrix = |result: &str| {
+            format!(
+                r#"{{"status":"success","data":{{"resultType":"matrix","result":[{result}]}}}}"#
+            )
+        };
+        let samples = |count: usize| {
+            let all: Vec<String> = (0..count).map(|at| format!("[{at},\"1\"]")).collect();
+            matrix(&format!(r#"{{"metric":{{}},"values":[{}]}}"#, all.join(",")))
+        };
+        let series = |count: usize, metric: &str| {
+            matrix(&vec![format!(r#"{{"metric":{metric},"values":[]}}"#); count].join(","))
+        };
+        let label = format!(r#"{{"a":"{}"}}"#, "b".repeat(1 << 20));
+        let labels: Vec<String> = (0..5000).map(|at| format!(r#""{at}":"""#)).collect();
+        let labels = format!("{{{}}}", labels.join(","));
+        let warned = vec!["\"w\""; 1000].join(",");
+        let warned = format!(
+            r#"{{"status":"success","warnings":[{warned}],"data":{{"resultType":"vector","result":[]}}}}"#
+        );
+        // Each fits by itself, many times over.
+        for (body, fits) in [
+            (samples(1_000_000), 16),
+            (series(50_000, "{}"), 5),
+            (series(1, &label), 255),
+            (series(100, &labels), 7),
+            (warned, 16),
+        ] {
+            let room = Room::new();
+            for time in 0..fits {
+                assert!(super::read(body.as_bytes(), &room).is_ok(), "{} {time}", &body[..90]);
+            }
+            let e = super::read(body.as_bytes(), &room).unwrap_err();
+            assert_eq!(e, Fault::TooMuch, "{}", &body[..90]);
+            assert_eq!(e.to_string(), "its answers need more than 256 MiB of memory");
+        }
+    }
+
+    #[test]
+    fn a_label_that_is_stated_twice_counts_once() {
+        let labels = r#"{"b":"1","a":"2","b":"3"}"#;
+        let body = format!(
+            r#"{{"status":"success","data":{{"resultType":"vector","result":[{{"metric":{labels},"value":[1,"1"]}}]}}}}"#
+        );
+        let answer = read(body.as_bytes()).unwrap();
+        let labels: Vec<_> = answer.series[0].labels.iter().collect();
+        assert_eq!(labels, [("a", "2"), ("b", "3")]);
+        assert_eq!(answer.series[0].labels.get("b"), Some("3"));
+        assert_eq!(answer.series[0].labels.get("c"), None);
+    }
+
+    #[test]
+    fn texts_of_a_server_are_cut_off() {
+        let long = "é".repeat(100_000);
+        let body = format!(r#"{{"status":"error","errorType":"x","error":"{long}"}}"#);
+        let Err(Fault::Said { text, .. }) = read(body.as_bytes()) else { panic!("an answer") };
+        assert_eq!(text.len(), 8 << 10);
+    }
+
+    #[test]
+    fn nothing_is_followed_to_any_depth() {
+        let deep = "[".repeat(1_000_000);
+        for body in [
+            format!(r#"{{"a":{deep}"#),
+            format!(r#"{{"status":"success","data":{{"resultType":"matrix","result":{deep}"#),
+            format!(
+                r#"{{"status":"success","data":{{"resultType":"matrix","result":[{{"x":{deep}"#
+            ),
+        ] {
+            assert!(matches!(read(body.as_bytes()), Err(Fault::Odd(_))));
+        }
     }
 }

@@ -331,7 +331,7 @@ pub fn second(value: f64) -> Option<i64> {
 }
 
 fn label<'s>(series: &'s Series, name: &str) -> &'s str {
-    series.labels.get(name).map_or("", String::as_str)
+    series.labels.get(name).unwrap_or_default()
 }
 
 fn name(series: &Series) -> &str {
@@ -347,11 +347,7 @@ mod tests {
     #[test]
     fn each_pod_of_a_name_has_its_own_samples() {
         let series = |name: &str, more: &[(&str, &str)], points: &[(i64, f64)]| Series {
-            labels: [("__name__", name), ("pod", "db-0")]
-                .iter()
-                .chain(more)
-                .map(|(label, value)| ((*label).to_owned(), (*value).to_owned()))
-                .collect(),
+            labels: [("__name__", name), ("pod", "db-0")].iter().chain(more).copied().collect(),
             points: points.to_vec(),
         };
         let owner = [("owner_kind", "StatefulSet"), ("owner_name", "db")];

@@ -2,13 +2,13 @@
 //! they were recorded, and marks where something other than the load changed. What was not recorded is missing in
 //! it, and what looks odd is noted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use jiff::SignedDuration;
 
 use super::answer::{Answer, Series};
 use super::grid::Grid;
-use super::queries::{Purpose, Question, Wanted, title};
+use super::queries::{Purpose, Question, title};
 use crate::apimachinery::go::GoDuration;
 use crate::calendar::Calendar;
 use crate::error::Error;
@@ -43,13 +43,13 @@ const SAME: f64 = 0.01;
 /// The values of a series at the times of a grid.
 type Column = Vec<Option<f64>>;
 
-/// Puts a load together. `source` is where the answers are from.
+/// Puts a load of metrics together. `source` is where the answers are from.
 ///
 /// # Errors
 ///
 /// A metric has no samples, or several series, or values that no metric can have.
 pub fn assemble(
-    wanted: &Wanted<'_>,
+    metrics: &[MetricSpec],
     grid: Grid,
     answered: &[Answered],
     source: &str,
@@ -63,7 +63,7 @@ pub fn assemble(
     let of = |purpose| answered.iter().find(|own| own.question.purpose == purpose);
     let column = |purpose| of(purpose).map_or(Ok(Vec::new()), |own| single(own, grid));
     let mut cells: Vec<Vec<Option<String>>> = Vec::new();
-    for (place, spec) in wanted.metrics.iter().enumerate() {
+    for (place, spec) in metrics.iter().enumerate() {
         let Some(own) = of(Purpose::Metric(place)) else { continue };
         load.columns.push(title(spec));
         let values = single(own, grid)?;
@@ -143,7 +143,7 @@ pub fn assemble(
     if let Some(own) = of(Purpose::Targets) {
         let mut types: BTreeMap<&str, Vec<(&str, Column)>> = BTreeMap::new();
         for series in &own.answer.series {
-            let label = |name: &str| series.labels.get(name).map_or("", String::as_str);
+            let label = |name: &str| series.labels.get(name).unwrap_or_default();
             let of_type = (label("metric_target_type"), values(series, own, grid)?);
             types.entry(label("metric_name")).or_default().push(of_type);
         }
@@ -185,7 +185,7 @@ pub fn assemble(
         load.metrics_after = Some(GoDuration(took.plus(API)));
         load.notes.push(LoadNote::Measured { pods, took: GoDuration(took) });
     }
-    for (place, spec) in wanted.metrics.iter().enumerate() {
+    for (place, spec) in metrics.iter().enumerate() {
         let Some(own) = of(Purpose::Requests(place)) else { continue };
         load.notes.extend(requests(spec, &single(own, own.grid)?));
     }
@@ -202,14 +202,14 @@ pub fn assemble(
     load.columns.extend(names.into_iter().map(str::to_owned));
     load.columns.extend(has_marks.then(|| "spec".to_owned()));
     for row in first..=last {
-        let metrics = cells
+        let values = cells
             .iter_mut()
             .map(|column| column[row].take().unwrap_or_else(|| "missing".to_owned()));
         let counts =
             counts.iter().map(|values| values[row].map_or_else(String::new, |n| n.to_string()));
         let mark = has_marks.then(|| marks.texts.remove(&row).unwrap_or_default());
         load.rows.push(
-            std::iter::once(grid.time(row).to_string()).chain(metrics).chain(counts).chain(mark),
+            std::iter::once(grid.time(row).to_string()).chain(values).chain(counts).chain(mark),
         );
     }
     Ok(load)
@@ -263,7 +263,7 @@ pub fn several<'a>(copies: impl Iterator<Item = &'a Series>) -> Option<LoadNote>
 pub fn followed<'a>(usage: impl Iterator<Item = &'a Series>) -> Option<LoadNote> {
     // Of a container that replaced one, both may be there for a moment.
     const OF_RUNS: [&str; 3] = ["id", "image", "name"];
-    let mut containers: BTreeMap<[Option<&String>; 3], Vec<&Series>> = BTreeMap::new();
+    let mut containers: BTreeMap<[Option<&str>; 3], Vec<&Series>> = BTreeMap::new();
     for series in usage.filter(|series| !series.points.is_empty()) {
         let key = ["__name__", "pod", "container"].map(|label| series.labels.get(label));
         containers.entry(key).or_default().push(series);
@@ -277,7 +277,7 @@ pub fn followed<'a>(usage: impl Iterator<Item = &'a Series>) -> Option<LoadNote>
         let labels = differing(pair.iter().copied().filter(|_| meet(pair[0], pair[1])));
         let label = labels.into_keys().find(|label| !OF_RUNS.contains(label))?;
         let of = containers.values().flatten().filter_map(|own| own.labels.get(label));
-        let mut values: Vec<String> = of.cloned().collect();
+        let mut values: Vec<String> = of.map(str::to_owned).collect();
         values.sort_unstable();
         values.dedup();
         Some(LoadNote::Followed { label: label.to_owned(), values })
@@ -290,9 +290,9 @@ const OF_REPLICAS: [&str; 5] =
 
 /// Returns the label in which series differ of which some are copies by several servers.
 pub fn copies(series: &[Series]) -> Option<&str> {
-    let mut found: BTreeMap<Vec<(&String, &String)>, &Series> = BTreeMap::new();
+    let mut found: BTreeMap<Vec<(&str, &str)>, &Series> = BTreeMap::new();
     series.iter().find_map(|own| {
-        let labels = own.labels.iter().filter(|(label, _)| !OF_REPLICAS.contains(&&***label));
+        let labels = own.labels.iter().filter(|(label, _)| !OF_REPLICAS.contains(label));
         let other = found.insert(labels.collect(), own)?;
         differing([own, other].into_iter()).into_keys().next()
     })
@@ -313,17 +313,17 @@ pub fn not_one(of: &str, series: &[Series]) -> Error {
 
 /// Returns the labels in which series differ, each with its values.
 fn differing<'a>(all: impl Iterator<Item = &'a Series>) -> BTreeMap<&'a str, Vec<&'a str>> {
-    let mut labels: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut labels: BTreeMap<&str, (Vec<&str>, HashSet<&str>)> = BTreeMap::new();
     for series in all {
-        for (label, value) in &series.labels {
-            let values = labels.entry(label).or_default();
-            if !values.contains(&&**value) {
+        for (label, value) in series.labels.iter() {
+            let (values, known) = labels.entry(label).or_default();
+            if known.insert(value) {
                 values.push(value);
             }
         }
     }
-    labels.retain(|_, values| values.len() > 1);
-    labels
+    let labels = labels.into_iter().map(|(label, (values, _))| (label, values));
+    labels.filter(|(_, values)| values.len() > 1).collect()
 }
 
 fn owned(values: &[&str]) -> Vec<String> {
@@ -519,7 +519,7 @@ mod tests {
     use crate::build;
     use crate::prometheus::answer::{Answer, Series};
     use crate::prometheus::grid::Grid;
-    use crate::prometheus::queries::{Purpose, Question, SLOW, Wanted};
+    use crate::prometheus::queries::{Purpose, Question, SLOW};
     use crate::snapshot::hpa::Hpa;
     use crate::snapshot::load::{Load, LoadNote, LoadPart, Row};
 
@@ -565,8 +565,7 @@ mod tests {
         });
         let all: Vec<Answered> = all.collect();
         let metrics = &hpa.spec.metrics;
-        let wanted = Wanted { hpa, metrics, stated: &[], replica_sets: &[], matching: "" };
-        assemble(&wanted, grid(count), &all, "a server").map_err(|e| e.message)
+        assemble(metrics, grid(count), &all, "a server").map_err(|e| e.message)
     }
 
     fn rows(load: &Load) -> Vec<String> {
@@ -627,8 +626,7 @@ mod tests {
         odd.answer.series[0].points[0].0 += 1;
         let hpa = cpu();
         let metrics = &hpa.spec.metrics;
-        let wanted = Wanted { hpa: &hpa, metrics, stated: &[], replica_sets: &[], matching: "" };
-        let e = assemble(&wanted, grid(2), &[odd], "a server").unwrap_err();
+        let e = assemble(metrics, grid(2), &[odd], "a server").unwrap_err();
         assert!(e.message.contains("at other times than were asked for"), "{e}");
     }
 
@@ -711,7 +709,7 @@ mod tests {
     #[test]
     fn copies_by_other_servers_are_none_and_warnings_are_few() {
         let copy = |labels: &[(&str, &str)]| Series {
-            labels: labels.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
+            labels: labels.iter().copied().collect(),
             points: vec![(0, 9.0)],
         };
         let answer = |all: &[&[(&str, &str)]]| Answer {
@@ -761,14 +759,13 @@ mod tests {
         let mut targets =
             answered(Purpose::Targets, grid(4), &[&[60.0, 60.0], &[NAN, NAN, 0.5, 0.5]]);
         for (series, type_) in targets.answer.series.iter_mut().zip(["utilization", "average"]) {
-            series.labels.insert("metric_name".to_owned(), "cpu".to_owned());
-            series.labels.insert("metric_target_type".to_owned(), type_.to_owned());
+            let labels = [("metric_name", "cpu"), ("metric_target_type", type_)];
+            series.labels = labels.into_iter().collect();
         }
         let all = [answered(Purpose::Metric(0), grid(4), &[&[1.0; 4]]), targets];
         let hpa = cpu();
         let metrics = &hpa.spec.metrics;
-        let wanted = Wanted { hpa: &hpa, metrics, stated: &[], replica_sets: &[], matching: "" };
-        let load = assemble(&wanted, grid(4), &all, "a server").unwrap();
+        let load = assemble(metrics, grid(4), &all, "a server").unwrap();
         assert_eq!(rows(&load)[2], "1000m,target of cpu from 60% to 0.5 (average)");
     }
 

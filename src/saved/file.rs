@@ -46,7 +46,7 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
             objects.notes.retain(|note| !matches!(note, Note::DirectorySkipped { .. }));
         }
         for path in paths {
-            let (bytes, origin) = read_whole(&path)?;
+            let (bytes, origin) = read_named(&path, LIMIT)?;
             let is_template = objects.are_manifests && is_template(&bytes);
             read_bytes(bytes, &origin, &mut objects)
                 .map_err(|e| if is_template { e.hint(RENDERED) } else { e })?;
@@ -75,11 +75,24 @@ fn is_template(bytes: &[u8]) -> bool {
 /// The maximum size of one input: a gibibyte; 100,000 whole pods need less.
 const LIMIT: u64 = 1 << 30;
 
+/// The maximum size of a history and of a table: 500,000 rows have some fifty megabytes.
+const TABLE_LIMIT: u64 = 256 << 20;
+
+/// Reads one history or table, `-` for standard input; also returns its name for messages.
+pub fn read_table(path: &Path) -> Result<(Vec<u8>, String), Error> {
+    read_named(path, TABLE_LIMIT)
+}
+
+/// Reads the value of a header, `-` for standard input; also returns its name for messages.
+pub(crate) fn read_header(path: &Path) -> Result<(Vec<u8>, String), Error> {
+    read_named(path, CONNECTION_LIMIT)
+}
+
 /// Reads one whole file, `-` for standard input; also returns its name for messages.
-pub fn read_whole(path: &Path) -> Result<(Vec<u8>, String), Error> {
+fn read_named(path: &Path, limit: u64) -> Result<(Vec<u8>, String), Error> {
     let (read, shown) = match path == Path::new("-") {
-        true => (within(io::stdin().lock(), 0, LIMIT), "standard input".to_owned()),
-        false => (read_file(path, LIMIT), path.display().to_string()),
+        true => (within(io::stdin().lock(), 0, limit), "standard input".to_owned()),
+        false => (read_file(path, limit), path.display().to_string()),
     };
     match read {
         Ok(bytes) => Ok((bytes, shown)),
@@ -242,7 +255,7 @@ fn read_bytes(bytes: Vec<u8>, origin: &str, objects: &mut Objects) -> Result<(),
 /// line that begins with three dashes, but YAML documents may be written like JSON.
 pub fn read_text(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
     if text.trim_start().starts_with('{') && !text.contains("\n---") {
-        read_only_json(text, origin, &json::Elements::unlimited(), objects)
+        read_only_json(text, origin, &json::Elements::of_file(), objects)
     } else {
         yaml::read(text, origin, objects)
     }
@@ -254,7 +267,21 @@ pub fn read_text(text: &str, origin: &str, objects: &mut Objects) -> Result<(), 
 ///
 /// It is not JSON, or has too many elements.
 pub(crate) fn read_answer(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
-    read_only_json(text, origin, &json::Elements::of_answer(), objects)
+    read_page(text, origin, &json::Elements::of_answer(), objects)
+}
+
+/// Reads JSON objects from a page of a list, with no more than these elements.
+///
+/// # Errors
+///
+/// It is not JSON, or has too many elements.
+pub(crate) fn read_page(
+    text: &str,
+    origin: &str,
+    elements: &json::Elements,
+    objects: &mut Objects,
+) -> Result<(), Error> {
+    read_only_json(text, origin, elements, objects)
 }
 
 fn read_only_json(

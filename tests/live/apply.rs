@@ -317,6 +317,9 @@ fn a_server_that_refuses_or_fails_is_settled() {
     let invalid = "Scale.autoscaling \"web\" is invalid: spec.replicas: Invalid value: 4: too many";
     let unheard = |fault: Fault| vec![(put(), Fault::Unheard), (put(), fault)];
     let written = "Error from server (";
+    let own = "managedFields show that it was written";
+    // Such an answer comes after the server has acted.
+    let answered = |code| vec![(put(), Fault::Answer(Answer::text(code, "so it is")))];
     let open = "and the write may still take effect while its resourceVersion is ";
     let deaf = "Internal error occurred: failed calling webhook \"freeze.example.com\": EOF";
     for (name, faults, code, sent, replicas, told) in [
@@ -395,6 +398,22 @@ fn a_server_that_refuses_or_fails_is_settled() {
             "sent again with the same resourceVersion",
         ),
         ("504, but it acted", vec![(put(), Fault::Timeout)], 0, 1, 4, written),
+        ("101, but it acted", answered(101), 0, 1, 4, own),
+        ("302, but it acted", answered(302), 0, 1, 4, own),
+        ("403 of a proxy, but it acted", answered(403), 0, 1, 4, own),
+        ("404 of a proxy, but it acted", answered(404), 0, 1, 4, own),
+        ("409 of a proxy, but it acted", answered(409), 0, 1, 4, own),
+        ("425, but it acted", answered(425), 0, 1, 4, own),
+        ("499, but it acted", answered(499), 0, 1, 4, own),
+        ("429 of a proxy, but it acted", answered(429), 0, 1, 4, own),
+        (
+            "403 of a proxy that lets nothing through",
+            unheard(Fault::Answer(Answer::text(403, "blocked"))),
+            7,
+            2,
+            2,
+            open,
+        ),
         (
             "502 of a load balancer for long",
             unheard(Fault::HtmlBadGateway),
@@ -570,6 +589,41 @@ fn a_conflict_and_an_unknown_success_are_settled_by_reading() {
     }
 }
 
+/// A success counts only if the answer shows that it is that of the write.
+#[test]
+fn a_success_that_does_not_prove_the_write_is_settled_by_reading() {
+    let before = scale(&Server::start(cluster()));
+    let own = "managedFields show that it was written";
+    let again = "sent again with the same resourceVersion";
+    let version = before["metadata"]["resourceVersion"].clone();
+    type ChangeScale = fn(&mut Value, &Value);
+    let answers: [(&str, ChangeScale); 8] = [
+        ("another name", |scale, _| scale["metadata"]["name"] = json!("api")),
+        ("another namespace", |scale, _| scale["metadata"]["namespace"] = json!("shop")),
+        ("another uid", |scale, _| scale["metadata"]["uid"] = json!("another")),
+        ("no metadata", |scale, _| scale["metadata"] = json!(null)),
+        ("no uid", |scale, _| scale["metadata"]["uid"] = json!(null)),
+        ("no version", |scale, _| scale["metadata"]["resourceVersion"] = json!("")),
+        ("another kind", |scale, _| scale["kind"] = json!("Deployment")),
+        ("the version from before", |scale, version| {
+            scale["metadata"]["resourceVersion"] = version.clone();
+        }),
+    ];
+    for (name, change) in answers {
+        let mut answer = before.clone();
+        answer["spec"]["replicas"] = json!(4);
+        answer["metadata"]["resourceVersion"] = json!("99999999");
+        change(&mut answer, &version);
+        let fault = || Fault::Answer(Answer::json(200, answer.to_string()));
+        let want = Want { code: 0, sent: 1, replicas: 4, told: own };
+        check(name, vec![(put(), fault())], &[], &want);
+        // The same where nothing was executed.
+        let unheard = vec![(put().first(1), Fault::Unheard), (put().first(1), fault())];
+        let want = Want { code: 0, sent: 2, replicas: 4, told: again };
+        check(name, unheard, &[], &want);
+    }
+}
+
 #[test]
 fn dry_runs_write_nothing() {
     for (flag, sent, told) in [("client", 0, "(dry run)\n"), ("server", 1, "(server dry run)\n")] {
@@ -594,10 +648,14 @@ fn dry_runs_write_nothing() {
 /// A webhook may write something other than requested.
 #[test]
 fn what_the_server_makes_of_it_is_an_outcome_of_its_own() {
-    for made in [2, 3] {
+    let before = scale(&Server::start(cluster()));
+    let version = &before["metadata"]["resourceVersion"];
+    // What is undone is not stored, and keeps its version.
+    for (made, version) in [(2, version), (2, &json!("99999999")), (3, &json!("99999999"))] {
         let mut cluster = cluster();
-        let mut other = super::api::exchange("scale put").response.body;
+        let mut other = before.clone();
         other["spec"]["replicas"] = json!(made);
+        other["metadata"]["resourceVersion"] = version.clone();
         cluster.fault(put(), Fault::Unheard);
         cluster.fault(put(), Fault::Answer(Answer::json(200, other.to_string())));
         let server = Server::start(cluster);

@@ -639,6 +639,13 @@ fn files_of_a_connection_are_read_up_to_a_limit() {
         .args(["predict", "web", "-n", "shop", "-f", "examples/backtest/state.yaml"])
         .args(["--prometheus", "https://127.0.0.1:1", "--prometheus-ca", long]))
     .fails(2, &["--prometheus-ca: failed to read ", told]);
+    for file in [long, "/dev/zero"] {
+        let header = format!("Authorization=@{file}");
+        run(program()
+            .args(["predict", "web", "-n", "shop", "-f", "examples/backtest/state.yaml"])
+            .args(["--prometheus", "https://127.0.0.1:1", "--prometheus-header", &header]))
+        .fails(2, &["--prometheus-header authorization: failed to read ", told]);
+    }
 }
 
 /// A command to paste reaches the same cluster as the same user, and never shows a token.

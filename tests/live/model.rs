@@ -61,6 +61,9 @@ fn lost() -> impl Strategy<Value = Fault> {
         Fault::Unavailable(None),
         Fault::Timeout,
         Fault::HtmlBadGateway,
+        Fault::Answer(Answer::text(302, "")),
+        Fault::Answer(Answer::text(403, "blocked")),
+        Fault::Answer(Answer::text(499, "")),
         Fault::Hang,
     ])
 }

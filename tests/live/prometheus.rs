@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
+use super::api::answer::status;
 use super::api::http::Request;
 use super::api::{Answer, Auth, Cluster, Fault, Server, Transport, When};
 use super::{NAME, Ran, directory, program, recorded, run};
@@ -270,6 +271,31 @@ fn faults_are_one_line() {
             "HTTP 404: 404 page not found",
             "/api/v1/query_range",
         ),
+        // A proxy in front of it may answer as an API server does.
+        (
+            "403 as a Status",
+            Fault::Answer(status(403, "Forbidden", "pods \"prometheus\" is forbidden", None)),
+            "HTTP 403: pods \"prometheus\" is forbidden",
+            "--prometheus-header",
+        ),
+        (
+            "401 as a Status",
+            Fault::Answer(status(401, "Unauthorized", "Unauthorized", None)),
+            "HTTP 401: Unauthorized",
+            "--prometheus-header",
+        ),
+        (
+            "429 for an hour",
+            Fault::TooManyRequests(Some(3600)),
+            ": the server asks to wait 1h0m0s, which is too long",
+            "",
+        ),
+        (
+            "503 as a Status",
+            Fault::Answer(status(503, "ServiceUnavailable", "no endpoints available", None)),
+            "HTTP 503: no endpoints available",
+            "",
+        ),
         (
             "400",
             prometheus(400, "bad_data", "1:5: parse error: unexpected end"),
@@ -353,7 +379,10 @@ fn faults_are_one_line() {
         let [error, rest @ ..] = &lines.collect::<Vec<_>>()[..] else {
             panic!("{verb}, {name}: nothing")
         };
-        assert!(error.starts_with("error: "), "{name}: {error}");
+        assert!(
+            error.starts_with("error: failed to query Prometheus at https://") || is_empty,
+            "{name}: {error}"
+        );
         assert!(
             rest.len() <= 1 && rest.iter().all(|line| line.starts_with("hint: ")),
             "{name}: {rest:?}"
@@ -362,11 +391,49 @@ fn faults_are_one_line() {
         // Four at once, and each of them again where that may help.
         let asked = server.requests().len();
         let most = match name {
-            "503" | "cut before" => 4 + 4 * 4,
+            "503" | "503 as a Status" | "cut before" => 4 + 4 * 4,
             _ if is_empty => 4 + 15,
             _ => 4 + 4,
         };
         assert!(asked <= most, "{name}: {asked} requests");
+    }
+}
+
+/// Answers that are small as text, and many of which would fit by themselves.
+#[test]
+fn answers_have_limits_together_by_both_ways() {
+    fn matrix(series: &str) -> Answer {
+        let data = format!(r#"{{"resultType":"matrix","result":[{series}]}}"#);
+        Answer::json(200, format!(r#"{{"status":"success","data":{data}}}"#))
+    }
+    fn series(_: &Request) -> Answer {
+        static ALL: LazyLock<String> =
+            LazyLock::new(|| vec![r#"{"metric":{},"values":[]}"#; 90_000].join(","));
+        matrix(&ALL)
+    }
+    let told = "its answers need more than 256 MiB of memory";
+    let hint = "hint: use a longer --step, or a later --since";
+    let fault = || Fault::Computed(series);
+    let direct = server(|cluster| _ = cluster.fault(When::on(QUERY), fault()));
+    predict_over(&direct, &[]).fails(1, &[told, hint]);
+    let mut cluster = recorded();
+    cluster.fault(When::on(PROXY), fault());
+    predict_through(&Server::start(cluster), "admin", &[]).fails(1, &[told, hint]);
+}
+
+#[test]
+fn a_query_has_room_for_so_many_names() {
+    fn many(_: &Request) -> Answer {
+        let sets = (0..5000)
+            .map(|set| format!(r#"{{"metric":{{"replicaset":"web-{set:010}"}},"value":[1,"1"]}}"#));
+        let sets: Vec<String> = sets.collect();
+        let data = format!(r#"{{"resultType":"vector","result":[{}]}}"#, sets.join(","));
+        Answer::json(200, format!(r#"{{"status":"success","data":{data}}}"#))
+    }
+    for verb in VERBS {
+        let server = server(|cluster| _ = cluster.fault(When::on(QUERY), Fault::Computed(many)));
+        let told = "error: the target had 5000 ReplicaSets, too many for a query";
+        over(&server, verb, &[]).fails(1, &[told, "a later --since"]);
     }
 }
 

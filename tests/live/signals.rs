@@ -6,7 +6,7 @@ use std::io::{Read, Write, pipe};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::api::{Auth, Server};
+use super::api::{Auth, Exec, Server};
 use super::apply::{cluster, writes};
 use super::apply_rest::away;
 use super::recorded;
@@ -72,4 +72,83 @@ fn what_was_written_is_told_where_no_one_reads() {
     let (code, told) = interrupted(&args, "-INT", || !writes(&server).is_empty());
     assert_eq!(code, Some(0), "{told}");
     assert!(told.contains("deployment.apps/web was written and has 4 replicas"), "{told}");
+}
+
+/// A directory for pipes that no one writes to, or of which a plugin is a writer.
+fn pipe_at(name: &str) -> (tempfile::TempDir, String) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join(name).to_str().expect("a path in UTF-8").to_owned();
+    assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
+    (directory, path)
+}
+
+/// Sends a signal after a while, and returns how the program ended.
+fn ended_by(mut child: std::process::Child, signal: &str) -> std::process::ExitStatus {
+    let id = child.id().to_string();
+    assert!(child.try_wait().expect("a child").is_none(), "it did not wait");
+    assert!(Command::new("kill").args([signal, &id]).status().expect("kill").success());
+    let begun = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("a child") {
+            return status;
+        }
+        if begun.elapsed() > Duration::from_secs(20) {
+            child.kill().expect("it is killed");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Files that never begin, and answers that never end.
+#[test]
+fn a_signal_ends_reading() {
+    use std::os::unix::process::ExitStatusExt;
+
+    let (_directory, pipe) = pipe_at("pipe");
+    let state = "examples/backtest/state.yaml";
+    let header = format!("Authorization=@{pipe}");
+    let of_prometheus = ["predict", "web", "-n", "shop", "-f", state];
+    let of_prometheus = [&of_prometheus[..], &["--prometheus", "https://127.0.0.1:1"]].concat();
+    for args in [
+        vec!["explain", "web", "-n", "shop", "-f", &pipe],
+        vec!["explain", "-f", &pipe],
+        vec!["explain", "web", "-n", "shop", "-f", state, "--history", &pipe],
+        vec!["predict", "web", "-n", "shop", "-f", state, "--trace", &pipe],
+        vec!["predict", "web", "-n", "shop", "-f", state, "--hpa", &pipe],
+        vec!["explain", "web", "--kubeconfig", &pipe],
+        [&of_prometheus[..], &["--prometheus-header", &header]].concat(),
+        [&of_prometheus[..], &["--prometheus-ca", &pipe]].concat(),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
+        away(&mut command);
+        let child = command.args(&args).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = child.spawn().expect("it");
+        std::thread::sleep(Duration::from_millis(500));
+        let status = ended_by(child, "-TERM");
+        assert_eq!(status.signal().or(status.code()), Some(15), "{args:?}");
+    }
+}
+
+/// A plugin without a terminal is in a process group of its own, which a signal for the program does not reach.
+#[test]
+fn a_signal_ends_the_plugin_and_its_children() {
+    let server = Server::start(recorded());
+    let config = server.kubeconfig(&Auth::Exec(Exec::Token("admin")));
+    let (_directory, pipe) = pipe_at("pipe");
+    let script = config.directory().join("plugin.sh");
+    let text = format!("#!/bin/sh\nsh -c 'echo begun; sleep 60 & sleep 60' > '{pipe}'\n");
+    std::fs::write(&script, text).expect("a script");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_kubectl-hpa"));
+    away(&mut command);
+    command.args(["explain", "web", "--kubeconfig"]).arg(config.path());
+    let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it");
+    let mut plugins = std::fs::File::open(&pipe).expect("its output");
+    let mut begun = [0; 6];
+    plugins.read_exact(&mut begun).expect("its first line");
+    assert_eq!(ended_by(child, "-TERM").code(), Some(143));
+    // The end comes when the last of them has ended.
+    let (sender, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || sender.send(plugins.read_to_end(&mut Vec::new())));
+    let rest = ended.recv_timeout(Duration::from_secs(20)).expect("none is left");
+    assert_eq!(rest.expect("the end"), 0);
 }

@@ -104,6 +104,27 @@ fn input_and_output_have_their_place() {
     assert!(wrong.is_empty(), "I/O in the wrong place:\n{}", wrong.join("\n"));
 }
 
+/// What a server, a plugin or a Prometheus says is parsed only by `apimachinery::json`, which limits elements and
+/// depth, and an answer of a server only through its session, which limits length and time. The head of a page keeps
+/// nothing but a token.
+#[test]
+fn servers_are_read_in_one_way() {
+    let mut wrong = Vec::new();
+    for file in sources() {
+        let is_reader = file.path == "cluster/fetch/read.rs" || file.path.contains("/tests/");
+        if is_reader || !matches!(file.module(), "cluster" | "prometheus") {
+            continue;
+        }
+        let file = Source { text: without_tests(&file.text).to_owned(), ..file };
+        let parses = |line: &str| {
+            ["serde_json::from_", "serde_json::Deserializer"].iter().any(|it| line.contains(it))
+        };
+        let found = file.code().filter(|(_, line)| parses(line));
+        wrong.extend(found.map(|(number, line)| format!("{}:{number}: {line}", file.path)));
+    }
+    assert!(wrong.is_empty(), "JSON without limits:\n{}", wrong.join("\n"));
+}
+
 /// The order of the layers, as it is drawn for people.
 #[test]
 fn the_pictures_are_the_layers() {

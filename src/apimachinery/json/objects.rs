@@ -1,4 +1,4 @@
-//! A deserializer that reads a struct only from a JSON object, and a limited number of elements. Serde's derive
+//! A deserializer that reads a struct only from a JSON object, and a limited number of elements and entries. Serde's derive
 //! also reads a struct from an array of its fields, so that `behavior: []` would pass as an empty behavior;
 //! Go's decoder has no such form. Everything else is passed to the inner deserializer.
 
@@ -11,47 +11,79 @@ use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, Seq
 pub(crate) struct Objects<'e, T> {
     inner: T,
     elements: &'e Elements,
+    /// Whether it reads a struct, whose fields are not counted.
+    is_struct: bool,
 }
 
-/// How many elements of lists may still be read. A few bytes such as `{}` become an object of hundreds, so the
-/// length of a text does not limit its memory.
-pub(crate) struct Elements(Cell<usize>);
+/// How many elements of lists and entries of maps may still be read. A few bytes such as `{}` become an object of
+/// hundreds, so the length of a text does not limit its memory.
+pub(crate) struct Elements {
+    /// The most elements.
+    most: usize,
+    /// Elements left.
+    elements: Cell<usize>,
+    /// Entries left.
+    entries: Cell<usize>,
+}
 
 impl Elements {
     /// The most elements of all lists in an answer of a server: those of 100,000 pods of a usual size would
     /// exceed the length of an answer before.
     pub(crate) const MOST: usize = 500_000;
 
+    /// The most elements of all lists in a file: 100,000 whole pods have fewer.
+    pub(crate) const MOST_OF_FILE: usize = 5_000_000;
+
+    /// How many entries a map may have for each element of a list, such as labels of a pod.
+    const ENTRIES: usize = 4;
+
     /// As many as an answer may have.
     pub(crate) fn of_answer() -> Self {
-        Self(Cell::new(Self::MOST))
+        Self::new(Self::MOST)
     }
 
-    /// As many as there are, of what the user provides.
-    pub(crate) fn unlimited() -> Self {
-        Self(Cell::new(usize::MAX))
+    /// As many as a file may have.
+    pub(crate) fn of_file() -> Self {
+        Self::new(Self::MOST_OF_FILE)
     }
 
-    fn take<E: Error>(&self) -> Result<(), E> {
-        match self.0.get().checked_sub(1) {
-            Some(left) => {
-                self.0.set(left);
-                Ok(())
-            }
-            None => {
-                Err(E::custom(format_args!("its lists have more than {} elements", Self::MOST)))
-            }
-        }
+    fn new(most: usize) -> Self {
+        let entries = Cell::new(most * Self::ENTRIES);
+        Self { most, elements: Cell::new(most), entries }
     }
+
+    /// How many were read, where an entry of a map counts as the part of an element that it may cost.
+    pub(crate) fn used(&self) -> usize {
+        let entries = self.most * Self::ENTRIES - self.entries.get();
+        self.most - self.elements.get() + entries / Self::ENTRIES
+    }
+
+    fn take_element<E: Error>(&self) -> Result<(), E> {
+        let most = self.most;
+        take(&self.elements)
+            .ok_or_else(|| E::custom(format_args!("its lists have more than {most} elements")))
+    }
+
+    fn take_entry<E: Error>(&self) -> Result<(), E> {
+        let most = self.most * Self::ENTRIES;
+        take(&self.entries)
+            .ok_or_else(|| E::custom(format_args!("its maps have more than {most} entries")))
+    }
+}
+
+/// Takes one of those that are left; none if none is left.
+fn take(left: &Cell<usize>) -> Option<()> {
+    left.set(left.get().checked_sub(1)?);
+    Some(())
 }
 
 impl<'e, T> Objects<'e, T> {
     pub(crate) fn new(inner: T, elements: &'e Elements) -> Self {
-        Self { inner, elements }
+        Self { inner, elements, is_struct: false }
     }
 
     fn with<U>(&self, inner: U) -> Objects<'e, U> {
-        Objects { inner, elements: self.elements }
+        Objects { inner, elements: self.elements, is_struct: false }
     }
 }
 
@@ -75,7 +107,7 @@ impl<'de, D: Deserializer<'de>> Deserializer<'de> for Objects<'_, D> {
         _fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, D::Error> {
-        let visitor = self.with(visitor);
+        let visitor = Objects { is_struct: true, ..self.with(visitor) };
         self.inner.deserialize_map(visitor)
     }
 
@@ -195,7 +227,7 @@ impl<'de, V: Visitor<'de>> Visitor<'de> for Objects<'_, V> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<V::Value, A::Error> {
-        let map = self.with(map);
+        let map = Objects { is_struct: self.is_struct, ..self.with(map) };
         self.inner.visit_map(map)
     }
 
@@ -223,7 +255,7 @@ impl<'de, A: SeqAccess<'de>> SeqAccess<'de> for Objects<'_, A> {
         let seed = self.with(seed);
         let element = self.inner.next_element_seed(seed)?;
         if element.is_some() {
-            self.elements.take()?;
+            self.elements.take_element()?;
         }
         Ok(element)
     }
@@ -240,7 +272,11 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<'_, A> {
         &mut self,
         seed: S,
     ) -> Result<Option<S::Value>, A::Error> {
-        self.inner.next_key_seed(seed)
+        let key = self.inner.next_key_seed(seed)?;
+        if key.is_some() && !self.is_struct {
+            self.elements.take_entry()?;
+        }
+        Ok(key)
     }
 
     fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, A::Error> {
@@ -250,5 +286,60 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Objects<'_, A> {
 
     fn size_hint(&self) -> Option<usize> {
         self.inner.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use serde::Deserialize;
+    use serde_json::Value;
+
+    use super::{Elements, Objects};
+
+    #[derive(Deserialize)]
+    #[serde(default)]
+    #[derive(Default)]
+    struct Pod {
+        labels: BTreeMap<String, String>,
+        containers: Vec<Pod>,
+        other: Value,
+    }
+
+    #[test]
+    fn elements_and_entries_have_limits_and_fields_have_none() {
+        // Three elements, and twelve entries.
+        let entries = |count: usize| -> String {
+            let all: Vec<String> = (0..count).map(|at| format!(r#""{at}":"""#)).collect();
+            format!("{{{}}}", all.join(","))
+        };
+        let (most, more) = (entries(12), entries(13));
+        let elements = "its lists have more than 3 elements";
+        for (pod, fails) in [
+            (r#"{"containers":[{},{},{}]}"#.to_owned(), ""),
+            (r#"{"containers":[{},{},{},{}]}"#.to_owned(), elements),
+            (r#"{"containers":[{"containers":[{},{}]},{}]}"#.to_owned(), elements),
+            (r#"{"other":[1,[2,3]]}"#.to_owned(), elements),
+            (format!(r#"{{"labels":{most}}}"#), ""),
+            (format!(r#"{{"labels":{more}}}"#), "its maps have more than 12 entries"),
+            (format!(r#"{{"labels":{most},"other":{{"a":1}}}}"#), "12 entries"),
+            (format!(r#"{{"containers":[{{"labels":{more}}}]}}"#), "12 entries"),
+            // Neither fields nor what is skipped take memory.
+            (format!(r#"{{"unknown":{more},"labels":{most},"containers":[],"other":1}}"#), ""),
+        ] {
+            let limits = Elements::new(3);
+            let mut json = serde_json::Deserializer::from_str(&pod);
+            match (Pod::deserialize(Objects::new(&mut json, &limits)), fails) {
+                (Ok(pod), "") => {
+                    assert!(pod.labels.len() <= 12 && pod.containers.len() <= 3);
+                    assert_eq!(limits.used(), 3);
+                }
+                (Err(e), fails) if !fails.is_empty() => {
+                    assert!(e.to_string().contains(fails), "{e}");
+                }
+                (read, _) => panic!("{pod}: {:?}", read.err()),
+            }
+        }
     }
 }

@@ -15,6 +15,8 @@ pub struct Environment {
     pub service_account: PathBuf,
     /// Whether someone can answer questions on standard input.
     pub interactive: bool,
+    /// Whether someone may be at a terminal, from which a plugin could also read by itself.
+    pub attended: bool,
     /// Whether the output of credential plugins is suppressed, as in the middle of a prompt.
     pub silent: bool,
 }
@@ -32,6 +34,9 @@ impl Environment {
             variables,
             service_account: PathBuf::from("/var/run/secrets/kubernetes.io/serviceaccount"),
             interactive: !stdin_is_input && std::io::stdin().is_terminal(),
+            attended: std::io::stdin().is_terminal()
+                || std::io::stdout().is_terminal()
+                || std::io::stderr().is_terminal(),
             silent: false,
         }
     }

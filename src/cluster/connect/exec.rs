@@ -16,6 +16,9 @@ use super::environment::Environment;
 use super::kubeconfig::words;
 use super::look_path::{Unfound, look_path};
 use super::plugin_policy::Policy;
+use crate::apimachinery::json;
+#[cfg(unix)]
+use crate::cluster::signals::Group;
 use crate::error::Error;
 use crate::saved::file;
 use crate::secret::Secret;
@@ -119,15 +122,27 @@ pub(crate) async fn run_within(
     for variable in &exec.env {
         command.env(&variable.name, variable.value.expose());
     }
+    // In a group of its own it ends with its children, but cannot read from the terminal.
+    #[cfg(unix)]
+    let has_group = exec.interactive_mode == "Never" || !env.attended;
+    #[cfg(unix)]
+    if has_group {
+        command.process_group(0);
+    }
     let mut child = command.spawn().map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => not_run(exec, &Unfound::Missing),
         _ => format!("exec: executable {}: {}", exec.command, words(&e)).into(),
     })?;
+    #[cfg(unix)]
+    let group = match child.id().filter(|_| has_group) {
+        Some(id) => Some(Group::of(id).map_err(|e| format!("failed to listen for signals: {e}"))?),
+        None => None,
+    };
     let stdout = child.stdout.take();
     let finish = async {
         let mut output = Vec::new();
         if let Some(stdout) = stdout {
-            stdout.take(LONGEST).read_to_end(&mut output).await?;
+            stdout.take(LONGEST + 1).read_to_end(&mut output).await?;
         }
         Ok::<_, std::io::Error>((child.wait().await?, output))
     };
@@ -138,6 +153,15 @@ pub(crate) async fn run_within(
             format!("exec: executable {} did not respond within {seconds}s", exec.command)
         })?
         .map_err(|e| format!("exec: executable {}: {}", exec.command, words(&e)))?;
+    // It may have left an agent behind that keeps its credentials.
+    #[cfg(unix)]
+    if let Some(group) = group {
+        group.release();
+    }
+    if output.len() as u64 > LONGEST {
+        let command = &exec.command;
+        return Err(format!("exec: executable {command} printed more than 1 MiB").into());
+    }
     if !status.success() {
         let code = status.code().unwrap_or(-1);
         let command = &exec.command;
@@ -226,7 +250,7 @@ fn cluster_info(cluster: &Cluster) -> Result<Value, String> {
 
 /// Reads a plugin's output; the error says what is missing, not what was there.
 fn read(output: &[u8], exec: &Exec) -> Result<Credentials, String> {
-    let answer: Answer = serde_json::from_slice(output)
+    let answer: Answer = json::read(output)
         .ok()
         .filter(|answer: &Answer| answer.kind == "ExecCredential")
         .ok_or_else(|| {

@@ -10,7 +10,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use crate::apimachinery::json::SecondsTime;
+use crate::apimachinery::json::{self, SecondsTime};
 use crate::error::Error;
 use crate::secret::Secret;
 
@@ -56,7 +56,7 @@ fn expiry(token: &Secret) -> Option<i64> {
     }
     let [_, payload, _] = token.expose().split('.').collect::<Vec<_>>()[..] else { return None };
     let payload = URL_SAFE_NO_PAD.decode(payload.trim_end_matches('=')).ok()?;
-    let claims: Claims = serde_json::from_slice(&payload).ok()?;
+    let claims: Claims = json::read(&payload).ok()?;
     // Out of range, the cast saturates.
     Some(claims.exp as i64)
 }

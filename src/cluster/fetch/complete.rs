@@ -8,6 +8,7 @@ use tokio::time::timeout;
 
 use super::surroundings::{SurroundingAnswers, Wish};
 use super::{Discovered, Fetch, GRACE};
+use crate::apimachinery::json;
 use crate::cluster::{Failure, Session};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::pod::{Meta, Pod};
@@ -29,7 +30,7 @@ pub async fn namespaces(session: &Session) -> Result<Vec<String>, Failure> {
     let (list, _): (Vec<Box<RawValue>>, _) =
         asked.pages("/api/v1/namespaces", "NamespaceList").await?;
     let name = |object: Box<RawValue>| {
-        let namespace: Namespace = serde_json::from_str(object.get()).ok()?;
+        let namespace: Namespace = json::read(object.get().as_bytes()).ok()?;
         Some(namespace.metadata.name.into())
     };
     Ok(list.into_iter().filter_map(name).collect())

@@ -85,8 +85,7 @@ impl Discovery {
     pub(crate) async fn ask(session: &Session) -> Result<Self, Failure> {
         let path = "/apis";
         let response = session.get(path, ACCEPT).await?;
-        let list: GroupList =
-            json::read(&response.body).map_err(|e| session.unreadable(path, e))?;
+        let list: GroupList = session.object(path, &response.body, json::read).await?;
         match list.kind.as_str() {
             "APIGroupDiscoveryList" => {
                 let mut groups = list.items;

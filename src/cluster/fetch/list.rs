@@ -20,11 +20,13 @@ use super::super::{Failure, Session};
 use super::control_plane::{ControllerAnswers, come};
 use super::lists::Lists;
 use super::metrics::{Miss, custom_version};
+use super::optional::admitted_item;
 use super::optional::{ServerVersion, other, unserved, version_of};
 use super::right::denied;
 use super::scale::Found;
 use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish, failing_apis, keep_names};
 use super::{Fetch, GRACE, LONG, More, Needs, beside, clock, graceful, without_pods};
+use crate::apimachinery::json;
 use crate::apimachinery::selector::Selectors;
 use crate::apiserver::convert::HpaObject;
 use crate::args::Named;
@@ -317,11 +319,18 @@ impl Fetch<'_> {
         let path = format!("/apis/autoscaling/v2{path}/horizontalpodautoscalers");
         let kind = "HorizontalPodAutoscalerList";
         let (list, date): (Vec<Box<RawValue>>, _) = self.pages(&path, kind).await?;
-        let mut items = Vec::with_capacity(list.len());
-        for object in &list {
-            let Object { metadata } = serde_json::from_str(object.get())
-                .map_err(|e| self.unreadable(&path, e.to_string()))?;
-            let hpa = self.admit_item(object.get());
+        let namespace = self.namespace.to_owned();
+        let read = move || {
+            let read = |object: &str| {
+                let Object { metadata } = json::read(object.as_bytes())?;
+                Ok((metadata, admitted_item(object, &namespace)))
+            };
+            list.iter().map(|object| read(object.get())).collect::<Result<Vec<_>, String>>()
+        };
+        let read = self.session.aside(read).await.unwrap_or_else(|e| Err(e.to_string()));
+        let read = read.map_err(|cause| self.unreadable(&path, cause))?;
+        let mut items = Vec::with_capacity(read.len());
+        for (metadata, hpa) in read {
             let notes = hpa.as_ref().map_or_else(|_| Vec::new(), |hpa| hpa.notes.clone());
             let mut item = Item {
                 namespace: metadata.namespace.unwrap_or_default().into(),

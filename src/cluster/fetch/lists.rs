@@ -10,7 +10,6 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bytes::Bytes;
 use tokio::sync;
 
 use super::super::Failure;
@@ -22,6 +21,7 @@ use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::selector::{Labels, Selectors};
 use crate::cluster::fetch::discovery::{Resource, segment};
 use crate::cluster::http::Response;
+use crate::cluster::http::body::Body;
 use crate::order;
 use crate::saved::file;
 use crate::saved::objects::Objects;
@@ -39,7 +39,7 @@ type BySelector<T> = HashMap<String, Vec<T>>;
 const REPLICA_SET: &str = "ReplicaSet";
 
 /// An answer that may still be on its way.
-type Awaited = Rc<sync::OnceCell<Result<Bytes, Failure>>>;
+type Awaited = Rc<sync::OnceCell<Result<Body, Failure>>>;
 
 /// What was listed for the HPAs of a namespace. What is not here is asked HPA by HPA.
 #[derive(Default)]
@@ -317,11 +317,11 @@ impl Fetch<'_> {
         let path = resource.path(self.namespace, "");
         let path = path.trim_end_matches('/');
         let pages = self.lists.map(|lists| Arc::clone(&lists.pages)).unwrap_or_default();
-        let items = ReadItems::new(move |page| {
+        let items = ReadItems::new(move |page, elements| {
             pages.fetch_add(1, Ordering::Relaxed);
             let text = std::str::from_utf8(page).map_err(|e| e.to_string())?;
             let mut objects = Objects::default();
-            file::read_answer(text, "the list", &mut objects).map_err(|e| e.message)?;
+            file::read_page(text, "the list", elements, &mut objects).map_err(|e| e.message)?;
             objects.workloads.retain_mut(&keeps);
             Ok(objects.workloads)
         });
@@ -360,12 +360,12 @@ impl Fetch<'_> {
     }
 
     /// Asks a metrics API as the controller does, once for all HPAs of a namespace.
-    pub(super) async fn metrics_body(&self, path: &str) -> Result<Bytes, Failure> {
+    pub(super) async fn metrics_body(&self, path: &str) -> Result<Body, Failure> {
         self.once(path, self.session.get_as_controller(path, JSON)).await
     }
 
     /// Asks for an object once for all HPAs of a namespace.
-    pub(super) async fn body(&self, path: &str) -> Result<Bytes, Failure> {
+    pub(super) async fn body(&self, path: &str) -> Result<Body, Failure> {
         self.once(path, self.session.get(path, JSON)).await
     }
 
@@ -373,7 +373,7 @@ impl Fetch<'_> {
         &self,
         path: &str,
         answer: impl Future<Output = Result<Response, Failure>>,
-    ) -> Result<Bytes, Failure> {
+    ) -> Result<Body, Failure> {
         let ask = async || Ok(answer.await?.body);
         match self.lists.map(|lists| lists.answer(path)) {
             Some(answer) => answer.get_or_init(ask).await.clone(),

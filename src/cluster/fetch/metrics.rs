@@ -2,10 +2,7 @@
 //! metric; what to do about it is reported separately. Follows `rest_metrics_client.go` of
 //! `pkg/controller/podautoscaler/metrics`.
 
-use std::io;
-
 use futures_util::{StreamExt, stream};
-use tokio::task::spawn_blocking;
 
 use super::super::Failure;
 use super::Fetch;
@@ -22,9 +19,6 @@ use crate::snapshot::{ExternalValue, MetricAnswer, Unread};
 
 /// How many metrics are requested concurrently.
 const AT_ONCE: usize = 8;
-
-/// The length of an answer that is read sooner than another thread could begin to.
-const SHORT: usize = 64 << 10;
 
 /// The group of the custom metrics API.
 pub(super) const CUSTOM: &str = "custom.metrics.k8s.io";
@@ -95,15 +89,7 @@ impl Fetch<'_> {
 
     async fn usage(&self, path: &str) -> Result<Vec<Shared<PodMetrics>>, Failure> {
         let body = self.metrics_body(path).await?;
-        // The API has no pages, and this thread also requests those of the pods.
-        let items = match body.len() > SHORT {
-            true => {
-                let read = spawn_blocking(move || all_usage(&body).map_err(io::Error::other));
-                self.session.finished(read).await.map_err(|e| e.to_string())
-            }
-            false => all_usage(&body),
-        };
-        items.map_err(|cause| self.unreadable(path, cause))
+        self.session.object(path, &body, all_usage).await
     }
 
     /// Returns the answers of the custom and external metrics APIs, in the order of the metrics in the spec;

@@ -41,6 +41,7 @@ use crate::apimachinery::{json, names};
 use crate::apiserver::admit;
 use crate::apiserver::convert::HpaObject;
 use crate::apiserver::default::AdmissionRules;
+use crate::cluster::http::body::Body;
 use crate::cluster::observed::{Now, Observed};
 use crate::error::Error;
 use crate::snapshot::control_plane::ControlPlane;
@@ -338,7 +339,7 @@ impl Fetch<'_> {
         Ok(needed)
     }
 
-    async fn json<T: for<'de> Deserialize<'de>>(
+    async fn json<T: for<'de> Deserialize<'de> + Send + 'static>(
         &self,
         path: &str,
         kind: &str,
@@ -347,24 +348,34 @@ impl Fetch<'_> {
     }
 
     /// Reads an object, with the server's clock when it answered.
-    async fn dated<T: for<'de> Deserialize<'de>>(
+    async fn dated<T: for<'de> Deserialize<'de> + Send + 'static>(
         &self,
         path: &str,
         kind: &str,
     ) -> Result<(T, Option<Timestamp>), Failure> {
         let response = self.session.get(path, JSON).await?;
-        let value = read(kind, &response.body).map_err(|cause| self.unreadable(path, cause))?;
-        Ok((value, response.date))
+        Ok((self.object(path, kind, &response.body).await?, response.date))
     }
 
     /// Asks as the controller does; the outcome is the controller's.
-    async fn metrics_json<T: for<'de> Deserialize<'de>>(
+    async fn metrics_json<T: for<'de> Deserialize<'de> + Send + 'static>(
         &self,
         path: &str,
         kind: &str,
     ) -> Result<T, Failure> {
         let body = self.metrics_body(path).await?;
-        read(kind, &body).map_err(|cause| self.unreadable(path, cause))
+        self.object(path, kind, &body).await
+    }
+
+    /// Reads the object of a kind that was requested at a path.
+    pub(super) async fn object<T: for<'de> Deserialize<'de> + Send + 'static>(
+        &self,
+        path: &str,
+        kind: &str,
+        body: &Body,
+    ) -> Result<T, Failure> {
+        let kind = kind.to_owned();
+        self.session.object(path, body, move |body| read(&kind, body)).await
     }
 
     pub(super) fn unreadable(&self, path: &str, cause: String) -> Failure {
@@ -384,22 +395,26 @@ impl Fetch<'_> {
             .get(&path, JSON)
             .await
             .map_err(|e| Absent { error: denied(&e), no_hpa: e.is_not_found() })?;
-        let mut object = self
-            .admit(&response.body)
-            .map_err(|cause| Error::from(self.unreadable(&path, cause)))?;
+        let mut object = self.admit(&path, &response.body).await.map_err(Error::from)?;
         let (now, note) = clock(response.date);
         let mut notes = std::mem::take(&mut object.notes);
         notes.extend(note);
         Ok((object.into_hpa(), now, notes))
     }
 
-    pub(super) fn admit(&self, body: &[u8]) -> Result<HpaObject, String> {
-        let text = json::text(body);
-        // An object that the server has accepted is not validated again, whatever the rules.
-        let rules = AdmissionRules::of(&Version::newest());
-        let object = admit::admit(&text, self.namespace, rules).map_err(|e| e.to_string())?;
-        if object.is_admitted() { Ok(object) } else { Err("the object has no uid".to_owned()) }
+    /// Reads the HPA that was requested at a path.
+    pub(super) async fn admit(&self, path: &str, body: &Body) -> Result<HpaObject, Failure> {
+        let namespace = self.namespace.to_owned();
+        self.session.object(path, body, move |body| admitted(&json::text(body), &namespace)).await
     }
+}
+
+/// Reads an HPA in the answer of a server.
+pub(in super::super) fn admitted(text: &str, namespace: &str) -> Result<HpaObject, String> {
+    // An object that the server has accepted is not validated again, whatever the rules.
+    let rules = AdmissionRules::of(&Version::newest());
+    let object = admit::admit(text, namespace, rules).map_err(|e| e.to_string())?;
+    if object.is_admitted() { Ok(object) } else { Err("the object has no uid".to_owned()) }
 }
 
 /// Fails the metrics that match a condition for one cause, unless they already have another.

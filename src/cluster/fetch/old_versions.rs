@@ -12,6 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::super::{Failure, Session};
 use super::Fetch;
+use super::optional::admitted_item;
 use super::read::List;
 use super::right::cause;
 use crate::apiserver::convert::HpaObject;
@@ -113,7 +114,8 @@ impl Fetch<'_> {
         let kind = "HorizontalPodAutoscalerList";
         let list: List<Box<RawValue>> = self.json(&path, kind).await.ok()?;
         let items = list.items?;
-        let earlier = self.admit_item(items.first()?.get()).ok().map(HpaObject::into_hpa)?;
+        let earlier =
+            admitted_item(items.first()?.get(), self.namespace).ok().map(HpaObject::into_hpa)?;
         // A server that does not support exact versions returns the current state.
         let before = earlier.resource_version.parse::<u64>().is_ok_and(|its| its < version);
         (before && earlier.uid == hpa.uid).then_some(earlier)

@@ -13,7 +13,7 @@ use super::control_plane::{ControllerAnswers, come};
 use super::read::List;
 use super::right::cause;
 use super::scale::Found;
-use super::{Discovered, Fetch};
+use super::{Discovered, Fetch, admitted};
 use crate::apiserver::convert::HpaObject;
 use crate::error::{Error, listed};
 use crate::snapshot::command_flags::CommandFlags;
@@ -144,6 +144,13 @@ pub(super) fn version_of(
     Some(version.followed(notes))
 }
 
+/// Reads an HPA from a list, whose items do not state their kind.
+pub(super) fn admitted_item(item: &str, namespace: &str) -> Result<HpaObject, String> {
+    let rest = item.trim_start().strip_prefix('{').unwrap_or_default();
+    let head = r#"{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v2","#;
+    admitted(&format!("{head}{rest}"), namespace)
+}
+
 impl Fetch<'_> {
     /// Fetches the optional answers into `optional`; the HPA of that name is left out.
     pub(super) async fn optional(
@@ -182,18 +189,14 @@ impl Fetch<'_> {
     async fn hpas(&self) -> Result<Vec<Hpa>, Failure> {
         let kind = "HorizontalPodAutoscalerList";
         let list: List<Box<RawValue>> = self.json(&self.hpas_path(), kind).await?;
-        let items = list.items.unwrap_or_default();
-        Ok(items
-            .iter()
-            .filter_map(|item| self.admit_item(item.get()).ok().map(HpaObject::into_hpa))
-            .collect())
-    }
-
-    /// Reads an HPA from a list, whose items do not state their kind.
-    pub(super) fn admit_item(&self, item: &str) -> Result<HpaObject, String> {
-        let rest = item.trim_start().strip_prefix('{').unwrap_or_default();
-        let head = r#"{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v2","#;
-        self.admit(format!("{head}{rest}").as_bytes())
+        let namespace = self.namespace.to_owned();
+        let read = move || {
+            let items = list.items.unwrap_or_default();
+            let admitted = items.iter().map(|item| admitted_item(item.get(), &namespace).ok());
+            admitted.flatten().map(HpaObject::into_hpa).collect()
+        };
+        let read = self.session.aside(read).await;
+        read.map_err(|e| self.unreadable(&self.hpas_path(), e.to_string()))
     }
 
     /// Returns the other HPAs whose selector the controller knows, where they can be read.

@@ -13,7 +13,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use super::super::Failure;
 use super::read::{List, Next, SharingList, next_page};
 use super::{Fetch, JSON};
-use crate::apimachinery::json;
+use crate::apimachinery::json::{self, Elements};
 use crate::cluster::fetch::discovery::segment;
 use crate::cluster::http::body::Packed;
 use crate::snapshot::pod::Pod;
@@ -37,7 +37,10 @@ const LONGEST: usize = 2 << 30;
 /// How many pages may be unread, or being read, before the next one is requested.
 const UNREAD: usize = 4;
 
-type Read<T> = Box<dyn Fn(&[u8]) -> Result<Vec<T>, String> + Send + Sync>;
+/// The most elements in the objects of a list, all pages together: 100,000 pods of a usual size have fewer.
+const ELEMENTS: usize = 4_000_000;
+
+type Read<T> = Box<dyn Fn(&[u8], &Elements) -> Result<Vec<T>, String> + Send + Sync>;
 
 /// How the items of a page are read.
 pub(super) struct ReadItems<T> {
@@ -49,15 +52,15 @@ pub(super) struct ReadItems<T> {
 
 impl<T> ReadItems<T> {
     pub(super) fn new(
-        read: impl Fn(&[u8]) -> Result<Vec<T>, String> + Send + Sync + 'static,
+        read: impl Fn(&[u8], &Elements) -> Result<Vec<T>, String> + Send + Sync + 'static,
     ) -> Self {
         Self { read: Box::new(read), unread: None }
     }
 }
 
 /// Reads all items.
-fn all_items<T: DeserializeOwned>(page: &[u8]) -> Result<Vec<T>, String> {
-    let page: List<T> = json::read(page)?;
+fn all_items<T: DeserializeOwned>(page: &[u8], elements: &Elements) -> Result<Vec<T>, String> {
+    let page: List<T> = json::read_within(page, elements)?;
     Ok(page.items.unwrap_or_default())
 }
 
@@ -65,8 +68,8 @@ fn all_items<T: DeserializeOwned>(page: &[u8]) -> Result<Vec<T>, String> {
 pub(super) fn selected_pods(
     selects: impl Fn(&Pod) -> bool + Send + Sync + 'static,
 ) -> ReadItems<Shared<Pod>> {
-    let read = ReadItems::new(move |page| {
-        let mut pods = json::read::<SharingList<Pod>>(page)?.items();
+    let read = ReadItems::new(move |page, elements| {
+        let mut pods = json::read_within::<SharingList<Pod>>(page, elements)?.items();
         pods.retain(|pod| selects(pod));
         Ok(pods)
     });
@@ -125,6 +128,7 @@ impl Fetch<'_> {
             spare: Mutex::default(),
             length: AtomicUsize::new(0),
             count: AtomicUsize::new(0),
+            elements: AtomicUsize::new(0),
         });
         let mut read = Vec::new();
         let mut reading = VecDeque::new();
@@ -146,7 +150,7 @@ impl Fetch<'_> {
                     return Err(self.unreadable(&asked, cause));
                 }
             }
-            if next.is_none() && reading.is_empty() {
+            if next.is_none() && reading.is_empty() && page.body.is_short() {
                 let items = reader.items(&page.body);
                 let items = items.map_err(|cause| self.unreadable(&asked, cause))?;
                 return Ok(Some((items, date)));
@@ -176,9 +180,12 @@ impl Fetch<'_> {
                     // A single list without pages cannot expire.
                     let whole = format!("{path}?{query}");
                     let response = self.session.get(&whole, JSON).await?;
-                    let items = next_page(kind, SliceRead::new(&response.body))
-                        .and_then(|_| (for_whole.items.read)(&response.body));
-                    let items = items.map_err(|cause| self.unreadable(&whole, cause))?;
+                    let kind = kind.to_owned();
+                    let read = move |body: &[u8]| {
+                        next_page(&kind, SliceRead::new(body))?;
+                        (for_whole.items.read)(body, &Elements::of_answer())
+                    };
+                    let items = self.session.object(&whole, &response.body, read).await?;
                     return Ok(Some((items, response.date)));
                 }
                 next => next?,
@@ -217,6 +224,8 @@ struct Reader<T> {
     length: AtomicUsize,
     /// How many items are kept of them.
     count: AtomicUsize,
+    /// How many elements these have.
+    elements: AtomicUsize,
 }
 
 impl<T> Reader<T> {
@@ -230,13 +239,19 @@ impl<T> Reader<T> {
         }
         let ReadItems { read, unread } = &self.items;
         let kept = unread.map_or(length, |field| json::cut_lists(content, field));
-        let items = match read(&content[..kept]) {
+        let elements = Elements::of_answer();
+        let items = match read(&content[..kept], &elements) {
             // The error states a place, which is to be that in the whole page.
             Err(_) if kept < length => {
-                read(page.unpack_into(&mut memory).map_err(|e| e.to_string())?)?
+                let whole = page.unpack_into(&mut memory).map_err(|e| e.to_string())?;
+                read(whole, &Elements::of_answer())?
             }
             items => items?,
         };
+        let used = elements.used();
+        if self.elements.fetch_add(used, Ordering::Relaxed) + used > ELEMENTS {
+            return Err(format!("the objects of the list have more than {ELEMENTS} elements"));
+        }
         if self.count.fetch_add(items.len(), Ordering::Relaxed) + items.len() > OBJECTS {
             return Err(too_many());
         }
@@ -255,4 +270,33 @@ fn in_one<T>(pages: Vec<Vec<T>>) -> Vec<T> {
     let mut items = Vec::with_capacity(pages.iter().map(Vec::len).sum());
     items.extend(pages.into_iter().flatten());
     items
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+    use serde::de::IgnoredAny;
+
+    use super::{AtomicUsize, Mutex, Packed, ReadItems, Reader, json};
+    use crate::cluster::http::body::{Held, MOST};
+
+    #[test]
+    fn all_pages_of_a_list_have_a_limit_together() {
+        let items = ReadItems::new(|page, elements| {
+            json::read_within::<Vec<IgnoredAny>>(page, elements).map(|_| vec![()])
+        });
+        let none = AtomicUsize::default;
+        let reader = Reader {
+            items,
+            spare: Mutex::default(),
+            length: none(),
+            count: none(),
+            elements: none(),
+        };
+        let page = format!("[{}0]", "0,".repeat(399_999)).into_bytes();
+        let page = Packed::new(page, Held::default(), &HeaderMap::new(), MOST);
+        assert!((0..10).all(|_| reader.items(&page).is_ok()));
+        let e = reader.items(&page).unwrap_err();
+        assert_eq!(e, "the objects of the list have more than 4000000 elements");
+    }
 }

@@ -2,7 +2,6 @@
 //! read it, a built-in target itself has the same values; otherwise it is an error of ours.
 
 use super::super::Failure;
-use super::read::read;
 use super::right::missing;
 use super::{Fetch, JSON, is_well_formed};
 use crate::apimachinery::json;
@@ -89,7 +88,11 @@ impl Fetch<'_> {
         let target = &hpa.spec.scale_target_ref;
         let path = resource.path(self.namespace, &target.name);
         let scale = match self.session.get(&path, JSON).await {
-            Ok(response) => scale_of(hpa, &json::text(&response.body)).ok()?,
+            Ok(response) => {
+                let hpa = hpa.clone();
+                let read = move |body: &[u8]| scale_of(&hpa, &json::text(body));
+                self.session.read(&response.body, read).await.ok()?.ok()?
+            }
             Err(e) if e.is_not_found() => Err(ScaleError::Get(e.client_go())),
             Err(_) => return None,
         };
@@ -107,8 +110,7 @@ impl Fetch<'_> {
         let of_scale = format!("{path}/scale");
         match self.body(&of_scale).await {
             Ok(body) => {
-                let scale: ScaleObject =
-                    read("Scale", &body).map_err(|cause| self.unreadable(&of_scale, cause))?;
+                let scale: ScaleObject = self.object(&of_scale, "Scale", &body).await?;
                 let at = ScaleAt {
                     path,
                     resource: resource.group_resource(),

@@ -282,9 +282,20 @@ impl Fetch<'_> {
         left_out(Some((adds, Cause::Late)));
         let (why, read) = match self.session.get(&path, JSON).await {
             Ok(response) => {
-                let text = json::text(&response.body);
-                let read = file::read_answer(&text, &path, &mut answers.objects.borrow_mut());
-                (read.err().map(|e| (adds, Cause::Failed(self.session.struck(e.message)))), true)
+                let origin = path.clone();
+                let read = move |body: &[u8]| {
+                    let mut objects = Objects::default();
+                    let read = file::read_answer(&json::text(body), &origin, &mut objects);
+                    (objects, read.err().map(|e| e.message))
+                };
+                let failed = match self.session.read(&response.body, read).await {
+                    Ok((objects, failed)) => {
+                        answers.objects.borrow_mut().append(objects);
+                        failed
+                    }
+                    Err(e) => Some(e.to_string()),
+                };
+                (failed.map(|cause| (adds, Cause::Failed(self.session.struck(cause)))), true)
             }
             Err(failure) if self.measure_new(adds, &failure) => (None, false),
             // There is nothing of that kind or name.

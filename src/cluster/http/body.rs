@@ -3,6 +3,8 @@
 //! thread that requests the next page, and fresh memory costs more than inflating.
 
 use std::io::{self, BufReader, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use bytes::Bytes;
 use flate2::bufread::MultiGzDecoder;
@@ -11,18 +13,77 @@ use http::{HeaderMap, HeaderValue, header};
 /// The supported compression, for the header `Accept-Encoding`.
 pub(crate) const ENCODINGS: HeaderValue = HeaderValue::from_static("gzip");
 
+/// The length of an answer that is read sooner than another thread could begin to.
+const SHORT: usize = 64 << 10;
+
 /// The longest body that is read, inflated.
 pub(crate) const MOST: usize = 128 << 20;
 /// The longest body of an answer without success.
 pub(crate) const MOST_OF_ERROR: usize = 1 << 20;
 
+/// The most memory of all bodies that a session holds at once, compressed and inflated.
+pub(crate) const MOST_AT_ONCE: usize = 256 << 20;
+
 /// The maximum ratio of deflate.
 const MAX_RATIO: usize = 1032;
+
+/// Memory of a body, counted in the total of its session until it is dropped.
+#[derive(Debug, Default)]
+pub(crate) struct Held {
+    total: Arc<AtomicUsize>,
+    bytes: usize,
+}
+
+impl Held {
+    /// Holds nothing yet.
+    pub(crate) fn of(total: &Arc<AtomicUsize>) -> Self {
+        Self { total: Arc::clone(total), bytes: 0 }
+    }
+
+    /// Holds this many bytes in place of the previous number.
+    pub(crate) fn resize(&mut self, bytes: usize) -> io::Result<()> {
+        let total = self.total.fetch_add(bytes, Ordering::Relaxed) + bytes - self.bytes;
+        self.total.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.bytes = bytes;
+        if total > MOST_AT_ONCE {
+            let most = MOST_AT_ONCE >> 20;
+            let cause = format!("the responses that arrive at once are larger than {most} MiB");
+            return Err(io::Error::other(cause));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.total.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// The content of an answer, inflated. Only a session reads it, so that reading it never holds up a deadline.
+#[derive(Debug, Clone)]
+pub struct Body {
+    content: Bytes,
+    _held: Arc<Held>,
+}
+
+impl Body {
+    /// Whether it is read sooner than another thread could begin to.
+    pub(super) fn is_short(&self) -> bool {
+        self.content.len() <= SHORT
+    }
+
+    /// Returns what a reader makes of it.
+    pub(super) fn read<T>(&self, reader: impl FnOnce(&[u8]) -> T) -> T {
+        reader(&self.content)
+    }
+}
 
 /// A body as received.
 #[derive(Debug, Default)]
 pub(crate) struct Packed {
     bytes: Vec<u8>,
+    held: Held,
     gzip: bool,
     /// The maximum length, inflated.
     most: usize,
@@ -30,10 +91,10 @@ pub(crate) struct Packed {
 
 impl Packed {
     /// Takes a body and the headers of its answer; `most` limits how far it is read.
-    pub(crate) fn new(bytes: Vec<u8>, headers: &HeaderMap, most: usize) -> Self {
+    pub(crate) fn new(bytes: Vec<u8>, held: Held, headers: &HeaderMap, most: usize) -> Self {
         let encoding = headers.get(header::CONTENT_ENCODING).map_or(&[][..], HeaderValue::as_bytes);
         let gzip = ["gzip", "x-gzip"].iter().any(|it| encoding.eq_ignore_ascii_case(it.as_bytes()));
-        Self { bytes, gzip, most }
+        Self { bytes, held, gzip, most }
     }
 
     /// Checks whether it is too long even before inflating.
@@ -51,22 +112,28 @@ impl Packed {
         self.gzip
     }
 
+    /// Whether it is read sooner than another thread could begin to.
+    pub(crate) fn is_short(&self) -> bool {
+        !self.gzip && self.len() <= SHORT
+    }
+
     /// Returns the content.
-    pub(crate) fn unpack(self) -> io::Result<Bytes> {
+    pub(crate) fn unpack(self) -> io::Result<Body> {
         self.check()?;
         if !self.gzip {
-            return Ok(self.bytes.into());
+            return Ok(Body { content: self.bytes.into(), _held: self.held.into() });
         }
-        let mut memory = Vec::new();
-        let length = self.inflate(&mut memory)?;
+        let (mut memory, mut held) = (Vec::new(), Held::of(&self.held.total));
+        let length = self.inflate(&mut memory, &mut |size| held.resize(size))?;
         memory.truncate(length);
-        Ok(memory.into())
+        Ok(Body { content: memory.into(), _held: held.into() })
     }
 
     /// Stores the content at the start of `memory`, and returns it.
     pub(crate) fn unpack_into<'m>(&self, memory: &'m mut Vec<u8>) -> io::Result<&'m mut [u8]> {
         let length = match self.gzip {
-            true => self.inflate(memory)?,
+            // A page of a list, of which each thread inflates one.
+            true => self.inflate(memory, &mut |_| Ok(()))?,
             false => {
                 memory.clone_from(&self.bytes);
                 self.len()
@@ -93,15 +160,21 @@ impl Packed {
         self.bytes
     }
 
-    /// Inflates to the start of `memory`, which only grows; returns the length.
-    fn inflate(&self, memory: &mut Vec<u8>) -> io::Result<usize> {
+    /// Inflates to the start of `memory`, which only grows, if `may_grow` to a size; returns the length.
+    fn inflate(
+        &self,
+        memory: &mut Vec<u8>,
+        may_grow: &mut dyn FnMut(usize) -> io::Result<()>,
+    ) -> io::Result<usize> {
         // The last four bytes state the length, which is trusted up to deflate's maximum ratio.
         let stated = self.bytes.last_chunk().map_or(0, |length| u32::from_le_bytes(*length));
         let most = self.bytes.len().saturating_mul(MAX_RATIO).min(self.most);
         let enough = usize::try_from(stated).unwrap_or(0).min(most) + 1;
         if memory.len() < enough {
             // The next body may well be a little longer.
-            *memory = vec![0; enough + enough / 8];
+            let size = enough + enough / 8;
+            may_grow(size)?;
+            *memory = vec![0; size];
         }
         let mut from = self.inflater();
         let mut length = 0;
@@ -111,7 +184,9 @@ impl Packed {
                 more => length += more,
             }
             if length == memory.len() {
-                memory.resize(2 * length, 0);
+                let size = (2 * length).min(self.most + 1).max(length + 1);
+                may_grow(size)?;
+                memory.resize(size, 0);
             }
         }
     }
@@ -143,7 +218,7 @@ mod tests {
     use flate2::{Compression, write::GzEncoder};
     use http::{HeaderMap, HeaderValue, header};
 
-    use super::{ENCODINGS, MOST, Packed};
+    use super::{Body, ENCODINGS, Held, MOST, MOST_AT_ONCE, Packed};
 
     fn gzip(content: &[u8]) -> Vec<u8> {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -153,7 +228,11 @@ mod tests {
 
     fn packed(bytes: Vec<u8>) -> Packed {
         let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, ENCODINGS)]);
-        Packed::new(bytes, &headers, MOST)
+        Packed::new(bytes, Held::default(), &headers, MOST)
+    }
+
+    fn unpacked(body: Packed) -> Vec<u8> {
+        body.unpack().unwrap().read(<[u8]>::to_vec)
     }
 
     #[test]
@@ -166,7 +245,7 @@ mod tests {
             let mut read = Vec::new();
             body.reader().read_to_end(&mut read).unwrap();
             assert_eq!(read, content);
-            assert_eq!(body.unpack().unwrap(), content);
+            assert_eq!(unpacked(body), content);
         }
     }
 
@@ -174,7 +253,7 @@ mod tests {
     fn parts_that_follow_each_other_are_one_content() {
         // The stated length covers only the last part.
         let parts = [gzip(&[b'a'; 10_000]), gzip(b"b")].concat();
-        let content = packed(parts).unpack().unwrap();
+        let content = unpacked(packed(parts));
         assert_eq!((content.len(), content.last()), (10_001, Some(&b'b')));
     }
 
@@ -192,13 +271,13 @@ mod tests {
         let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, ENCODINGS)]);
         for (length, fits) in [(most, true), (most + 1, false), (8 * most, false)] {
             let packed = gzip(&vec![b'a'; length]);
-            let body = || Packed::new(packed.clone(), &headers, most);
+            let body = || Packed::new(packed.clone(), Held::default(), &headers, most);
             let mut memory = Vec::new();
             let mut read = Vec::new();
             let results = [
                 body().unpack_into(&mut memory).map(|content| content.len()),
                 body().reader().read_to_end(&mut read),
-                body().unpack().map(|content| content.len()),
+                body().unpack().map(|body| body.read(<[u8]>::len)),
             ];
             assert!(memory.len() < 3 * most && read.len() <= most, "{length}");
             for result in results {
@@ -211,7 +290,8 @@ mod tests {
                 }
             }
         }
-        let plain = |length| Packed::new(vec![b'a'; length], &HeaderMap::new(), most);
+        let plain =
+            |length| Packed::new(vec![b'a'; length], Held::default(), &HeaderMap::new(), most);
         assert!(plain(most).check().is_ok() && plain(most + 1).check().is_err());
         assert!(plain(most + 1).unpack().is_err());
     }
@@ -223,15 +303,32 @@ mod tests {
         {
             let name = HeaderValue::from_static(name);
             let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, name)]);
-            let content = Packed::new(gzip(b"{}"), &headers, MOST).unpack().unwrap();
-            assert_eq!(content == b"{}".as_slice(), inflates, "{headers:?}");
+            let content = unpacked(Packed::new(gzip(b"{}"), Held::default(), &headers, MOST));
+            assert_eq!(content == b"{}", inflates, "{headers:?}");
         }
     }
 
     #[test]
     fn what_is_not_compressed_stays() {
-        let body = Packed::new(b"{}".to_vec(), &HeaderMap::new(), MOST);
+        let body = Packed::new(b"{}".to_vec(), Held::default(), &HeaderMap::new(), MOST);
         assert_eq!(body.unpack_into(&mut Vec::new()).unwrap(), b"{}");
-        assert_eq!(body.unpack().unwrap(), b"{}".as_slice());
+        assert_eq!(unpacked(body), b"{}");
+    }
+
+    #[test]
+    fn bodies_that_are_held_at_once_have_a_limit_together() {
+        let total = std::sync::Arc::default();
+        let headers = HeaderMap::from_iter([(header::CONTENT_ENCODING, ENCODINGS)]);
+        let packed = gzip(&vec![b'a'; 100 << 20]);
+        let body = || Packed::new(packed.clone(), Held::of(&total), &headers, MOST).unpack();
+        let held: Vec<Body> = (0..2).map(|_| body().unwrap()).collect();
+        let e = body().unwrap_err();
+        assert_eq!(e.to_string(), "the responses that arrive at once are larger than 256 MiB");
+        drop(held);
+        assert!(body().is_ok());
+        let mut arriving = Held::of(&total);
+        assert!(
+            arriving.resize(MOST_AT_ONCE).is_ok() && arriving.resize(MOST_AT_ONCE + 1).is_err()
+        );
     }
 }

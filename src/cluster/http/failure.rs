@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
+use super::retry::{self, Unwaited};
 use super::status::ApiStatus;
 use crate::cluster::connect::kubeconfig::words;
 use crate::error::Error;
@@ -26,7 +27,7 @@ pub struct Failure {
     /// What went wrong.
     pub kind: FailureKind,
     /// `https` or `http`.
-    pub scheme: String,
+    pub scheme: Box<str>,
     /// The host and port asked.
     pub host: String,
     /// How it was asked.
@@ -39,6 +40,8 @@ pub struct Failure {
     pub took: Duration,
     /// The flags with which kubectl reaches the same server as the same user.
     pub command_flags: Arc<CommandFlags>,
+    /// Why it was not sent again although the server asked for it.
+    pub unwaited: Option<Unwaited>,
 }
 
 /// An HTTP method.
@@ -178,13 +181,14 @@ impl Failure {
     pub fn unreadable(host: &str, path: &str, cause: impl Into<String>) -> Self {
         Self {
             kind: FailureKind::Body(cause.into()),
-            scheme: String::new(),
+            scheme: Box::default(),
             host: host.to_owned(),
             method: Method::Get,
             path: path.to_owned(),
             tries: 1,
             took: Duration::ZERO,
             command_flags: Arc::default(),
+            unwaited: None,
         }
     }
 
@@ -193,16 +197,34 @@ impl Failure {
         Self { path, ..self }
     }
 
-    /// Returns ` (retried 3 times in 2s)` if it was retried, and says if the server throttles.
-    fn patience(&self) -> String {
+    /// Returns ` (retried 3 times in 2s)` if it was retried, and says if the server throttles, and why it was
+    /// not retried.
+    pub(crate) fn patience(&self) -> String {
+        let length =
+            |time: Duration| crate::apimachinery::go::duration(time.try_into().unwrap_or_default());
+        let unwaited = match self.unwaited {
+            None => String::new(),
+            Some(Unwaited::Long(asked)) => {
+                let asked = length(Duration::from_secs(asked.into()));
+                format!(": the server asks to wait {asked}, which is too long")
+            }
+            Some(Unwaited::InAll) => {
+                let waited = length(retry::IN_ALL);
+                format!(": not retried, because this run has waited {waited} for the server")
+            }
+        };
         let Some(again @ 1..) = self.tries.checked_sub(1) else {
-            return String::new();
+            return unwaited;
         };
         let took = Duration::from_secs_f64((self.took.as_secs_f64() * 10.0).round() / 10.0);
-        let took = crate::apimachinery::go::duration(took.try_into().unwrap_or_default());
-        let throttles = if self.status() == Some(429) { ": the server is throttling" } else { "" };
+        let took = length(took);
+        let throttles = if self.status() == Some(429) && unwaited.is_empty() {
+            ": the server is throttling"
+        } else {
+            ""
+        };
         let times = if again == 1 { "time" } else { "times" };
-        format!("{throttles} (retried {again} {times} in {took})")
+        format!("{unwaited}{throttles} (retried {again} {times} in {took})")
     }
 
     /// Returns the error's text in client-go, which the controller puts into conditions.

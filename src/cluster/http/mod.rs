@@ -15,21 +15,19 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::future::LocalBoxFuture;
 use http::{HeaderMap, Request, header};
 use http_body_util::BodyExt;
 use jiff::Timestamp;
-use kube::client::Body;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::connect::exec::Fault;
 use super::connect::{ClientConfig, Clients, Prepared};
-use super::http::body::Packed;
+use super::http::body::{Body, Held, Packed};
 use super::http::failure::{Failure, FailureKind, Method, Waiting, classify, resolves};
-use super::http::retry::{Ending, Patience};
+use super::http::retry::{Ending, Patience, Unwaited, Waited};
 use super::http::status::ApiStatus;
 use crate::error::Error;
 use crate::secret::Secrets;
@@ -39,6 +37,9 @@ use crate::snapshot::command_flags::CommandFlags;
 const UNANSWERED: u32 = 4;
 
 const JSON: &str = "application/json";
+
+/// The most memory of one body that is kept for the next.
+const REUSED: usize = 8 << 20;
 
 /// The verbosity from which retries are shown.
 const RETRIES: i32 = 1;
@@ -58,8 +59,8 @@ struct Ask<'a> {
 type Wait<'w> = dyn Fn(&Failure, Option<Duration>, u32) -> Option<Duration> + 'w;
 
 /// A successful answer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Response<B = Bytes> {
+#[derive(Debug, Clone)]
+pub struct Response<B = Body> {
     /// The HTTP status, 2xx.
     pub status: u16,
     /// The body, decompressed unless the caller does that.
@@ -88,6 +89,10 @@ struct Inner {
     /// How many consecutive requests an API has not answered, by the start of its paths.
     unanswered: Mutex<BTreeMap<String, u32>>,
     sent: AtomicUsize,
+    /// How long requests have waited to be sent again.
+    waited: Mutex<Waited>,
+    /// The size of all bodies that are held.
+    held: Arc<AtomicUsize>,
     /// Memory of bodies that are no longer needed.
     memory: Mutex<Vec<Vec<u8>>>,
     notices: Vec<String>,
@@ -125,6 +130,8 @@ impl Session {
                 reads_many: AtomicBool::new(false),
                 unanswered: Mutex::default(),
                 sent: AtomicUsize::new(0),
+                waited: Mutex::default(),
+                held: Arc::default(),
                 memory: Mutex::default(),
                 notices,
                 notes: Mutex::new(notes.into_iter().map(|note| (RETRIES, note)).collect()),
@@ -231,7 +238,10 @@ impl Session {
 
     /// Takes back the memory of a body for the next one.
     pub(crate) fn reuse(&self, body: Packed) {
-        lock(&self.inner.memory).push(body.into_memory());
+        let memory = body.into_memory();
+        if memory.capacity() <= REUSED {
+            lock(&self.inner.memory).push(memory);
+        }
     }
 
     /// Asks as the controller does, for answers that go into its conditions: what it treats as a failure is
@@ -255,6 +265,51 @@ impl Session {
             None => task.await,
         };
         done.unwrap_or_else(|e| Err(e.into()))
+    }
+
+    /// Returns what a reader makes of an answer, within the time for all requests. Another thread reads
+    /// unless it is short, so that no answer holds up a deadline or a signal.
+    ///
+    /// # Errors
+    ///
+    /// The time was over before.
+    pub(crate) async fn read<T: Send + 'static>(
+        &self,
+        body: &Body,
+        reader: impl FnOnce(&[u8]) -> T + Send + 'static,
+    ) -> io::Result<T> {
+        if body.is_short() {
+            return Ok(body.read(reader));
+        }
+        let body = body.clone();
+        self.aside(move || body.read(reader)).await
+    }
+
+    /// Works on another thread, within the time for all requests. Nothing waits for work that is late.
+    ///
+    /// # Errors
+    ///
+    /// The time was over before.
+    pub(crate) async fn aside<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> io::Result<T> {
+        self.finished(spawn_blocking(move || Ok(work()))).await
+    }
+
+    /// Returns the object in an answer to a request for `path`.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or not in time.
+    pub(crate) async fn object<T: Send + 'static>(
+        &self,
+        path: &str,
+        body: &Body,
+        reader: impl FnOnce(&[u8]) -> Result<T, String> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let read = self.read(body, reader).await;
+        read.unwrap_or_else(|e| Err(e.to_string())).map_err(|cause| self.unreadable(path, cause))
     }
 
     /// Returns a text of the server without what was sent to it.
@@ -379,7 +434,7 @@ impl Session {
                 let sent = Instant::now();
                 let tried = self.try_once(&client, &clients.sent, ask).await;
                 self.keep_pace(path, tried.as_ref().map_or_else(|(e, _)| Some(e), |_| None));
-                let (failure, retry_after) = match tried {
+                let (mut failure, retry_after) = match tried {
                     Ok(response) => return Ok(response),
                     Err(failed) => failed,
                 };
@@ -393,8 +448,17 @@ impl Session {
                     self.deadline().is_none_or(|end| Instant::now() + *wait < end)
                 };
                 let Some(wait) = wait(&failure, retry_after, tries).filter(in_time) else {
+                    let may_pass = matches!(failure.status(), Some(429 | 500..));
+                    let long = retry_after.filter(|asked| may_pass && *asked > retry::LONGEST);
+                    let seconds =
+                        |long: Duration| u32::try_from(long.as_secs()).unwrap_or(u32::MAX);
+                    failure.unwaited = long.map(|long| Unwaited::Long(seconds(long)));
                     return Err(self.after_tries(failure, tries, begun));
                 };
+                if !lock(&self.inner.waited).take(Instant::now(), wait) {
+                    failure.unwaited = Some(Unwaited::InAll);
+                    return Err(self.after_tries(failure, tries, begun));
+                }
                 self.note(format!("{method} {path}: {failure}; trying again in {wait:.1?}"));
                 self.pause(method, wait).await;
             }
@@ -444,13 +508,14 @@ impl Session {
         let fail = |kind| {
             let failure = Failure {
                 kind,
-                scheme: inner.scheme().to_owned(),
+                scheme: inner.scheme().into(),
                 host: inner.host.clone(),
                 method,
                 path: credential.struck_from(path.to_owned()),
                 tries: 1,
                 took: Duration::ZERO,
                 command_flags: inner.plan.command_flags.clone(),
+                unwaited: None,
             };
             (failure, None)
         };
@@ -468,7 +533,8 @@ impl Session {
         if segments.any(|segment| matches!(segment, "." | "..")) {
             return Err(no_path());
         }
-        let request = request.body(Body::from(body.to_vec())).map_err(|_| no_path())?;
+        let request =
+            request.body(kube::client::Body::from(body.to_vec())).map_err(|_| no_path())?;
         let begun = Instant::now();
         let limit = inner.plan.limits.request;
         let own = limit.map(|limit| begun + limit);
@@ -500,19 +566,22 @@ impl Session {
             // Collecting frames would hold it twice.
             let mut whole = lock(&inner.memory).pop().unwrap_or_default();
             whole.clear();
+            let mut held = Held::of(&inner.held);
             while let Some(frame) = body.frame().await {
                 let frame = frame.map_err(|_| {
                     let cause = "the connection was lost during the response";
                     FailureKind::Body(cause.to_owned())
                 })?;
                 if let Some(data) = frame.data_ref() {
+                    let larger = |e: io::Error| FailureKind::Body(e.to_string());
+                    held.resize(whole.len() + data.len()).map_err(larger)?;
                     whole.extend_from_slice(data);
                 }
                 if whole.len() > most {
                     break;
                 }
             }
-            let whole = Packed::new(whole, &parts.headers, most);
+            let whole = Packed::new(whole, held, &parts.headers, most);
             Ok((parts, whole))
         };
         let answered = match end {
@@ -536,8 +605,9 @@ impl Session {
         let code = parts.status.as_u16();
         if !(200..=206).contains(&code) {
             // A body that cannot be inflated, or is too long, counts as empty.
-            let body = body.unpack().unwrap_or_default();
-            let body = credential.struck_from(String::from_utf8_lossy(&body).into_owned());
+            let whole = |body: &[u8]| String::from_utf8_lossy(body).into_owned();
+            let body = body.unpack().map_or_else(|_| String::new(), |body| body.read(whole));
+            let body = credential.struck_from(body);
             let body = body.as_bytes();
             let mut status = ApiStatus::read(code, method.as_str(), path, &content_type, body);
             // It may have been escaped in the body.
@@ -587,13 +657,14 @@ impl Session {
     fn without_credentials(&self, Fault { cause, hint }: Fault, begun: Instant) -> Failure {
         Failure {
             kind: FailureKind::Credentials { cause, hint },
-            scheme: self.inner.scheme().to_owned(),
+            scheme: self.inner.scheme().into(),
             host: self.inner.host.clone(),
             method: Method::Get,
             path: String::new(),
             tries: 1,
             took: begun.elapsed(),
             command_flags: self.inner.plan.command_flags.clone(),
+            unwaited: None,
         }
     }
 

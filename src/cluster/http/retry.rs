@@ -5,10 +5,44 @@
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 /// Tries of one GET, including the first.
 pub(crate) const TRIES: u32 = 4;
-/// The longest wait that a server may ask for.
-const LONGEST: Duration = Duration::from_secs(10);
+/// The longest wait that a server may ask for. One that asks for more is not asked again.
+pub(crate) const LONGEST: Duration = Duration::from_secs(10);
+/// The longest that all waits of a session take together: hundreds of requests may each be told to wait.
+pub(crate) const IN_ALL: Duration = Duration::from_secs(30);
+
+/// Why a request is not sent again although the server asked for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unwaited {
+    /// It asked to wait for this many seconds.
+    Long(u32),
+    /// The session has waited long enough.
+    InAll,
+}
+
+/// The time that a session has waited. Waits at the same time count once.
+#[derive(Debug, Default)]
+pub(crate) struct Waited {
+    until: Option<Instant>,
+    in_all: Duration,
+}
+
+impl Waited {
+    /// Counts a wait that begins now; false if it would be too much in all.
+    pub(crate) fn take(&mut self, now: Instant, wait: Duration) -> bool {
+        let begin = self.until.map_or(now, |until| until.max(now));
+        let more = (now + wait).saturating_duration_since(begin);
+        if self.in_all + more > IN_ALL {
+            return false;
+        }
+        self.in_all += more;
+        self.until = Some(begin + more);
+        true
+    }
+}
 
 /// How one try ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +68,7 @@ pub(crate) fn wait(ending: Ending, tries: u32, patience: Patience) -> Option<Dur
         return None;
     }
     match ending {
-        Ending::Answered(429 | 500.., Some(asked)) => Some(asked.min(LONGEST)),
+        Ending::Answered(429 | 500.., Some(asked)) => Some(asked).filter(|it| *it <= LONGEST),
         Ending::Answered(503 | 504, None) if patience == Patience::Own => Some(backoff(tries)),
         Ending::Lost => Some(backoff(tries)),
         Ending::Answered(..) => None,
@@ -52,7 +86,25 @@ fn backoff(tries: u32) -> Duration {
 mod tests {
     use std::time::Duration;
 
-    use super::{Ending, Patience, wait};
+    use tokio::time::Instant;
+
+    use super::{Ending, Patience, Waited, wait};
+
+    #[test]
+    fn waits_have_a_limit_in_all_and_count_once_at_the_same_time() {
+        let begun = Instant::now();
+        let at = |seconds| begun + Duration::from_secs(seconds);
+        let mut waited = Waited::default();
+        let mut take = |now, seconds| waited.take(at(now), Duration::from_secs(seconds));
+        // Ten at once are ten seconds, and three later ones are as many again.
+        assert!((0..10).all(|_| take(0, 10)));
+        assert!(take(5, 10) && take(5, 5) && take(10, 5));
+        // Nothing counts while nothing waits.
+        assert!(take(100, 10) && take(105, 10));
+        // That was all.
+        assert!(!take(106, 10) && !take(200, 1));
+        assert!(take(200, 0));
+    }
 
     #[test]
     fn only_transient_failures_are_tried_again() {
@@ -77,9 +129,14 @@ mod tests {
 
     #[test]
     fn waits_have_bounds() {
-        let asked = Some(Duration::from_secs(3600));
         let own = |ending, tries| wait(ending, tries, Patience::Own);
-        assert_eq!(own(Ending::Answered(429, asked), 1), Some(Duration::from_secs(10)));
+        for (seconds, waits) in [(0, true), (10, true), (11, false), (3600, false)] {
+            let asked = Duration::from_secs(seconds);
+            for code in [429, 500, 503] {
+                let wait = own(Ending::Answered(code, Some(asked)), 1);
+                assert_eq!(wait, waits.then_some(asked), "{code} {seconds}");
+            }
+        }
         for (tries, most) in [(1, 250), (2, 500), (3, 1000)] {
             let wait = own(Ending::Lost, tries);
             assert!(wait < Some(Duration::from_millis(most)), "{tries}");

@@ -5,6 +5,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::apimachinery::json;
+
 /// An API server's answer without success.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ApiStatus {
@@ -44,7 +46,7 @@ impl ApiStatus {
         content_type: &str,
         body: &[u8],
     ) -> Self {
-        let status: Status = serde_json::from_slice(body).unwrap_or_default();
+        let status: Status = json::read(body).unwrap_or_default();
         if status.kind == "Status" && status.status == "Failure" {
             return Self {
                 code,

@@ -153,3 +153,47 @@ fn what_a_plugin_is_told() {
     });
     assert_eq!(told, want);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_plugin_that_takes_too_long_ends_with_its_children() {
+    let directory = Directory::new();
+    // Its writers are the plugin's child and grandchild.
+    let pipe = directory.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (ended, all_ended) = std::sync::mpsc::channel();
+    std::thread::spawn({
+        let pipe = pipe.clone();
+        move || ended.send(std::fs::read_to_string(pipe))
+    });
+    let script = format!("sh -c 'echo begun; sleep 60 & sleep 60' > {pipe}");
+    let fault = run(&plugin(&script)).unwrap_err();
+    assert_eq!(fault.cause, "exec: executable sh did not respond within 1s");
+    let said = all_ended.recv_timeout(Duration::from_secs(20)).expect("none is left");
+    assert_eq!(said.unwrap(), "begun\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn what_a_plugin_leaves_behind_on_purpose_stays() {
+    let directory = Directory::new();
+    let told = directory.path("told");
+    // An agent is another process that does not hold the output.
+    let agent = format!("(sleep 1; echo still > {told}) > /dev/null 2>&1 &");
+    run(&plugin(&format!("{agent} {}", answer(r#"{"token":"t"}"#)))).unwrap();
+    let said = || std::fs::read_to_string(&told).unwrap_or_default();
+    let begun = std::time::Instant::now();
+    while said().is_empty() && begun.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(said(), "still\n");
+}
+
+#[test]
+fn a_plugin_prints_up_to_a_limit() {
+    let script = answer(r#"{"token":"t"}"#);
+    let fill = |length: usize| format!("{script}; head -c {length} /dev/zero | tr '\\0' ' '");
+    assert!(run(&plugin(&fill(1 << 19))).is_ok());
+    let fault = run(&plugin(&fill(1 << 20))).unwrap_err();
+    assert_eq!(fault.cause, "exec: executable sh printed more than 1 MiB");
+}

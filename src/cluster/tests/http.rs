@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::{Directory, wait};
 use crate::args::ConnectionFlags;
+use crate::cluster::http::body::{Held, Packed};
 use crate::cluster::http::failure::{FailureKind, Waiting};
 use crate::cluster::{Failure, Session, connect};
 use crate::error::Error;
@@ -61,10 +62,13 @@ fn ask(answers: &[String], path: &str) -> (Result<String, Failure>, Session, Vec
     let directory = Directory::new();
     let (result, session) = wait(async {
         let session = session(&to(&address), &directory).await.unwrap();
-        let result = session.get(path, "application/json").await;
+        let text = |body: &[u8]| Ok(String::from_utf8_lossy(body).into_owned());
+        let result = match session.get(path, "application/json").await {
+            Ok(response) => session.object(path, &response.body, text).await,
+            Err(e) => Err(e),
+        };
         (result, session)
     });
-    let result = result.map(|response| String::from_utf8_lossy(&response.body).into_owned());
     (result, session, asked.try_iter().collect())
 }
 
@@ -337,7 +341,7 @@ fn a_body_has_limits() {
         http::HeaderValue::from_static("gzip"),
     )]);
     let most = crate::cluster::http::body::MOST;
-    let bomb = crate::cluster::http::body::Packed::new(member.repeat(129), &headers, most);
+    let bomb = Packed::new(member.repeat(129), Held::default(), &headers, most);
     assert_eq!(bomb.unpack().unwrap_err().to_string(), "the response is larger than 128 MiB");
 }
 
@@ -370,4 +374,27 @@ fn reading_ends_with_the_time_for_all_requests() {
         assert_eq!(e.to_string(), "the time for all requests was over before it was read");
         assert!(release.send(()).is_ok());
     });
+}
+
+/// The only thread of the runtime keeps time while another one reads.
+#[test]
+fn reading_an_answer_does_not_hold_up_the_clock() {
+    let long = format!("[{}0]", "0,".repeat(64 << 10));
+    let (address, _asked) = server(vec![answer("200 OK", "", &long)]);
+    let directory = Directory::new();
+    let (release, wait_for) = channel::<()>();
+    let read = wait(async {
+        let session = session(&to(&address), &directory).await.unwrap();
+        let response = session.get("/a", "application/json").await.unwrap();
+        let slow = move |_: &[u8]| wait_for.recv().map_err(|e| e.to_string());
+        let mut slow = std::pin::pin!(session.object("/a", &response.body, slow));
+        let pause = tokio::time::sleep(Duration::from_millis(20));
+        tokio::select! {
+            read = &mut slow => panic!("{read:?}"),
+            () = pause => {}
+        }
+        release.send(()).unwrap();
+        slow.await
+    });
+    assert_eq!(read, Ok(()));
 }

@@ -43,6 +43,8 @@ enum Way {
     Fails(Option<u8>),
     /// 504: the server may still execute it.
     TimesOut(u8),
+    /// 200 with the replicas at the state from before; it has been executed, or is later or at the end.
+    Unproven(Option<u8>),
     /// 403.
     Denied,
     /// The user interrupts; it has been executed, or arrives later.
@@ -77,6 +79,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (0..4_u8).prop_map(Way::Delayed),
         2 => prop::option::of(0..6_u8).prop_map(Way::Fails),
         1 => (0..4_u8).prop_map(Way::TimesOut),
+        2 => prop::option::of(0..6_u8).prop_map(Way::Unproven),
         1 => Just(Way::Denied),
         1 => (any::<bool>(), 0..4_u8).prop_map(|(acts, later)| Way::Interrupted(acts, later)),
         1 => Just(Way::NoConnection),
@@ -211,6 +214,11 @@ impl Scales for RefCell<World> {
                 later(requests);
                 Err(failure(504, true))
             }
+            Way::Unproven(None) => act().map(|_| ScaleState { replicas: to, ..from.clone() }),
+            Way::Unproven(Some(requests)) => {
+                later(requests);
+                Ok(ScaleState { replicas: to, ..from.clone() })
+            }
             Way::Denied => Err(failure(403, true)),
             Way::Interrupted(acts, requests) => {
                 if acts {
@@ -223,6 +231,10 @@ impl Scales for RefCell<World> {
             }
             Way::NoConnection => Err(kind(FailureKind::Refused)),
         }
+    }
+
+    fn unproven(&self, cause: &str) -> Failure {
+        kind(FailureKind::Body(cause.to_owned()))
     }
 
     async fn owner(&self) -> Option<String> {

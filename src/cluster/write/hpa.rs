@@ -4,15 +4,18 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
 use jiff::Timestamp;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::settle::{self, Fate, ReadBack, Told, Write, settled};
+use crate::apimachinery::json;
 use crate::apimachinery::json::SecondsTime;
-use crate::cluster::fetch::Fetch;
+use crate::apimachinery::metadata::Metadata;
 use crate::cluster::fetch::discovery::segment;
+use crate::cluster::fetch::read::read;
+use crate::cluster::fetch::{Fetch, admitted};
 use crate::cluster::{Failure, Method, Session};
 use crate::snapshot::hpa::{Hpa, HpaStatus};
 use crate::snapshot::written::FIELD_MANAGER;
@@ -23,7 +26,7 @@ pub struct Read {
     /// The fields that the controller reads.
     pub hpa: Hpa,
     /// The whole object.
-    body: Bytes,
+    object: Value,
 }
 
 /// Reads an HPA again.
@@ -34,9 +37,12 @@ pub struct Read {
 pub async fn read_again(session: &Session, hpa: &Hpa) -> Result<Read, Failure> {
     let path = path_of(session, hpa);
     let response = session.get(&path, "application/json").await?;
-    let asked = Fetch::new(session, &hpa.namespace);
-    let object = asked.admit(&response.body).map_err(|cause| asked.unreadable(&path, cause))?;
-    Ok(Read { hpa: object.into_hpa(), body: response.body })
+    let namespace = hpa.namespace.clone();
+    let read = move |body: &[u8]| {
+        let hpa = admitted(&json::text(body), &namespace)?.into_hpa();
+        Ok(Read { hpa, object: json::read(body)? })
+    };
+    session.object(&path, &response.body, read).await
 }
 
 /// Replaces the status of an HPA in the state that was read, and determines the outcome. Once `cut`
@@ -75,11 +81,25 @@ impl Write for StatusWrite<'_> {
     async fn send(&self) -> Result<(), Failure> {
         let Self { session, read, .. } = *self;
         let path = format!("{}/status?{}", path_of(session, &read.hpa), query(self.dry_run));
-        let fail = |e: serde_json::Error| session.unreadable(&path, e.to_string());
         // What a write omits is removed, such as labels.
-        let mut object: Value = serde_json::from_slice(&read.body).map_err(fail)?;
+        let mut object = read.object.clone();
         object["status"] = json!(self.status);
-        session.write(Method::Put, &path, object.to_string().as_bytes()).await.map(drop)
+        let response = session.write(Method::Put, &path, object.to_string().as_bytes()).await?;
+        let (before, namespace) = (&read.hpa, read.hpa.namespace.clone());
+        let admit = move |body: &[u8]| admitted(&json::text(body), &namespace);
+        let after = session.object(&path, &response.body, admit).await;
+        let after = after.map_err(|e| Failure { method: Method::Put, ..e })?.into_hpa();
+        let of = |hpa: &Hpa| (hpa.name.clone(), hpa.namespace.clone(), hpa.uid.clone());
+        // A status that stays the same is not stored, and nothing is in a dry run.
+        let stays = self.dry_run || json!(before.status) == json!(self.status);
+        let cause = match () {
+            () if of(&after) != of(before) => "the answer is another HPA",
+            () if !stays && after.resource_version == before.resource_version => {
+                "the answer has the resourceVersion from before"
+            }
+            () => return Ok(()),
+        };
+        Err(Failure { method: Method::Put, ..session.unreadable(&path, cause.to_owned()) })
     }
 
     async fn look(&self) -> Result<ReadBack<()>, Failure> {
@@ -159,6 +179,7 @@ pub async fn send_event(
     let write = EventWrite {
         session,
         path: format!("{events}/{name}"),
+        name,
         sent_to: format!("{events}?{}", query(dry_run)),
         body: body.to_string(),
     };
@@ -180,20 +201,40 @@ fn event_name(hpa: &str, time: Timestamp) -> String {
 /// An event to be sent under a unique name, which a second attempt cannot use again.
 struct EventWrite<'a> {
     session: &'a Session,
+    name: String,
     path: String,
     sent_to: String,
     body: String,
+}
+
+/// An object of which only the name is read.
+#[derive(Deserialize)]
+struct Named {
+    metadata: Metadata,
 }
 
 impl Write for EventWrite<'_> {
     type State = ();
 
     async fn send(&self) -> Result<(), Failure> {
-        match self.session.write(Method::Post, &self.sent_to, self.body.as_bytes()).await {
-            Err(e) if e.api().is_none_or(|api| api.reason != "AlreadyExists") => Err(e),
+        let sent = self.session.write(Method::Post, &self.sent_to, self.body.as_bytes()).await;
+        let body = match sent {
+            Ok(response) => response.body,
             // Nothing else has its name, so something on the way has sent it before.
-            _ => Ok(()),
-        }
+            Err(e) if e.api().is_some_and(|api| api.reason == "AlreadyExists") => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        let name = self.name.clone();
+        let read = move |body: &[u8]| {
+            let event: Named = read("Event", body)?;
+            if event.metadata.name == name {
+                Ok(())
+            } else {
+                Err("the answer is another event".to_owned())
+            }
+        };
+        let read = self.session.object(&self.sent_to, &body, read).await;
+        read.map_err(|e| Failure { method: Method::Post, ..e })
     }
 
     async fn look(&self) -> Result<ReadBack<()>, Failure> {

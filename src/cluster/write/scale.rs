@@ -7,7 +7,9 @@ use serde_json::json;
 use tokio::time::sleep;
 
 use super::settle::{self, Fate, ReadBack, Write};
+use crate::apimachinery::metadata::Metadata;
 use crate::cluster::fetch::read::read;
+use crate::cluster::http::body::Body;
 use crate::cluster::observed::{ScaleAt, ScaleState};
 use crate::cluster::target::target;
 use crate::cluster::{Failure, Method, Session};
@@ -18,8 +20,10 @@ use crate::snapshot::written::FIELD_MANAGER;
 pub(crate) trait Scales {
     /// Returns the current scale.
     async fn read(&self) -> Result<ScaleState, Failure>;
-    /// Requests this many replicas, replacing a state.
+    /// Requests this many replicas, replacing a state. The answer is a scale of the same object.
     async fn put(&self, from: &ScaleState, replicas: i32) -> Result<ScaleState, Failure>;
+    /// Returns the failure for a successful answer that does not prove the write.
+    fn unproven(&self, cause: &str) -> Failure;
     /// Returns who last set the replicas, if known.
     async fn owner(&self) -> Option<String>;
     /// Waits a moment for writes in flight.
@@ -34,11 +38,10 @@ struct Remote<'s> {
 }
 
 impl Remote<'_> {
-    fn state(&self, body: &[u8], method: Method) -> Result<ScaleState, Failure> {
+    async fn scale(&self, body: &Body, method: Method) -> Result<ScaleObject, Failure> {
         let path = format!("{}/scale", self.at.path);
-        let scale: ScaleObject = read("Scale", body)
-            .map_err(|cause| Failure { method, ..self.session.unreadable(&path, cause) })?;
-        Ok(ScaleState::of(&scale))
+        let scale = self.session.object(&path, body, |body| read("Scale", body)).await;
+        scale.map_err(|e| Failure { method, ..e })
     }
 }
 
@@ -46,7 +49,7 @@ impl Scales for Remote<'_> {
     async fn read(&self) -> Result<ScaleState, Failure> {
         let path = format!("{}/scale", self.at.path);
         let response = self.session.get(&path, "application/json").await?;
-        self.state(&response.body, Method::Get)
+        Ok(ScaleState::of(&self.scale(&response.body, Method::Get).await?))
     }
 
     async fn put(&self, from: &ScaleState, replicas: i32) -> Result<ScaleState, Failure> {
@@ -65,7 +68,19 @@ impl Scales for Remote<'_> {
         });
         let body = scale.to_string();
         let response = self.session.write(Method::Put, &path, body.as_bytes()).await?;
-        self.state(&response.body, Method::Put)
+        let scale = self.scale(&response.body, Method::Put).await?;
+        let Metadata { name, namespace, uid, .. } = &scale.metadata;
+        let is_own = (&**name, namespace.as_deref(), uid)
+            == (&*self.at.name, Some(&*self.at.namespace), &from.uid);
+        if !is_own {
+            return Err(self.unproven("the answer is the scale of another object"));
+        }
+        Ok(ScaleState::of(&scale))
+    }
+
+    fn unproven(&self, cause: &str) -> Failure {
+        let path = format!("{}/scale", self.at.path);
+        Failure { method: Method::Put, ..self.session.unreadable(&path, cause.to_owned()) }
     }
 
     async fn owner(&self) -> Option<String> {
@@ -135,7 +150,19 @@ impl<S: Scales> Write for Replicas<'_, S> {
     type State = ScaleState;
 
     async fn send(&self) -> Result<ScaleState, Failure> {
-        self.scales.put(self.from, self.to).await
+        let after = self.scales.put(self.from, self.to).await?;
+        if after.resource_version.is_empty() {
+            return Err(self.scales.unproven("the answer has no resourceVersion"));
+        }
+        if after.resource_version == self.from.resource_version {
+            // A webhook that undoes the change leaves the target as it was; if so, reading shows the same.
+            let is_undone =
+                after == *self.from && self.scales.read().await.is_ok_and(|now| now == after);
+            if !is_undone {
+                return Err(self.scales.unproven("the answer has the resourceVersion from before"));
+            }
+        }
+        Ok(after)
     }
 
     async fn look(&self) -> Result<ReadBack<ScaleState>, Failure> {

@@ -105,12 +105,11 @@ enum After {
 fn after(failure: &Failure) -> After {
     match &failure.kind {
         FailureKind::Api(status) => match status.code {
-            404 => After::Gone,
-            409 => After::Conflict,
-            // A success that no API server has says nothing about the store.
-            200..=299 => After::UnderWay,
-            408 | 500.. if !is_refusal(status) => After::UnderWay,
-            _ => After::Refused,
+            404 if status.from_server => After::Gone,
+            409 if status.from_server => After::Conflict,
+            _ if is_refusal(status) => After::Refused,
+            // Whatever else is between here and the store may answer so after the store has acted.
+            _ => After::UnderWay,
         },
         // Nothing was sent: there was no connection, or the write was stopped.
         FailureKind::Refused
@@ -129,15 +128,28 @@ fn after(failure: &Failure) -> After {
     }
 }
 
-/// Whether an answer in the 500s is a refusal by admission, which precedes the store. All others may
-/// concern a store that executes the request after all. The words are those of
-/// `ToStatusErr` and `ErrCallingWebhook` of apiserver.
+/// The codes of a Status with which the API server rejects a request before it reaches the store:
+/// authentication, authorization, decoding, validation and throttling.
+const REFUSALS: [u16; 9] = [400, 401, 403, 405, 406, 413, 415, 422, 429];
+
+/// What the API server answers, with 429 and not as a Status, if it has too many requests. The words are those of
+/// `tooManyRequests` of apiserver.
+const THROTTLED: &str = "Too many requests, please try again later.";
+
+/// Whether an answer shows that the store was not reached: the API server refused the request, or a webhook did,
+/// which precedes the store and may choose any code. Every other answer, and any that is not the API server's own,
+/// may concern a request that was executed, or still will be. The words are those of `ToStatusErr` and
+/// `ErrCallingWebhook` of apiserver.
 fn is_refusal(status: &ApiStatus) -> bool {
+    if !status.from_server {
+        return status.code == 429 && status.body == THROTTLED;
+    }
     let message = &status.message;
     let denied =
         message.starts_with("admission webhook ") && message.contains(" denied the request");
-    status.from_server
-        && (denied || message.starts_with("Internal error occurred: failed calling webhook "))
+    REFUSALS.contains(&status.code)
+        || denied
+        || message.starts_with("Internal error occurred: failed calling webhook ")
 }
 
 /// Writes, and determines the outcome. A write is sent twice at most: whichever arrives first keeps the
@@ -335,7 +347,8 @@ mod tests {
     }
 
     fn answer(code: u16) -> Failure {
-        let kind = FailureKind::Api(Box::new(ApiStatus { code, ..ApiStatus::default() }));
+        let status = ApiStatus { code, from_server: true, ..ApiStatus::default() };
+        let kind = FailureKind::Api(Box::new(status));
         Failure { kind, ..lost() }
     }
 
@@ -477,18 +490,47 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_in_the_500s_is_final_only_if_it_is_that_of_admission() {
+    fn only_a_refusal_of_the_api_server_is_final() {
         let denied = "admission webhook \"freeze\" denied the request: not now";
         let deaf = "Internal error occurred: failed calling webhook \"freeze\": EOF";
         for (code, message, from_server, left) in [
             (400, "not so", true, After::Refused),
+            (401, "who", true, After::Refused),
             (403, "not you", true, After::Refused),
+            (405, "not this way", true, After::Refused),
+            (406, "not in this form", true, After::Refused),
+            (413, "too large", true, After::Refused),
+            (415, "in another form", true, After::Refused),
+            (422, "invalid", true, After::Refused),
+            (429, "later", true, After::Refused),
+            (429, THROTTLED, false, After::Refused),
+            (418, denied, true, After::Refused),
             (404, "gone", true, After::Gone),
             (409, "changed", true, After::Conflict),
+            (101, "another protocol", false, After::UnderWay),
             (226, "unknown", false, After::UnderWay),
             (299, "unknown", true, After::UnderWay),
-            (307, "elsewhere", false, After::Refused),
+            (300, "choose", false, After::UnderWay),
+            (302, "elsewhere", true, After::UnderWay),
+            (304, "the same", false, After::UnderWay),
+            (307, "elsewhere", false, After::UnderWay),
+            (402, "pay", true, After::UnderWay),
             (408, "too slow", true, After::UnderWay),
+            (410, "expired", true, After::UnderWay),
+            (418, "a teapot", true, After::UnderWay),
+            (425, "too early", false, After::UnderWay),
+            (499, "the client left", false, After::UnderWay),
+            (600, "no such code", false, After::UnderWay),
+            // What a proxy says is not what the API server says.
+            (400, "not so", false, After::UnderWay),
+            (401, "who", false, After::UnderWay),
+            (403, "not you", false, After::UnderWay),
+            (404, "404 page not found", false, After::UnderWay),
+            (409, "changed", false, After::UnderWay),
+            (413, "too large", false, After::UnderWay),
+            (418, denied, false, After::UnderWay),
+            (422, "invalid", false, After::UnderWay),
+            (429, "slow down", false, After::UnderWay),
             (500, "etcdserver: request timed out", true, After::UnderWay),
             (504, "etcdserver: request timed out", true, After::UnderWay),
             (500, denied, true, After::Refused),
@@ -500,7 +542,8 @@ mod tests {
             (502, deaf, false, After::UnderWay),
         ] {
             let message = message.to_owned();
-            let status = ApiStatus { code, message, from_server, ..ApiStatus::default() };
+            let body = if from_server { String::new() } else { message.clone() };
+            let status = ApiStatus { code, message, from_server, body, ..ApiStatus::default() };
             let kind = FailureKind::Api(Box::new(status));
             let failure = Failure { kind, ..Failure::unreadable("host", "/scale", "") };
             assert_eq!(after(&failure), left, "{failure}");

@@ -31,7 +31,7 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
         let (line, _) = place_of(document.referenced);
         let json = json_of(&document.value.0)
             .map_err(|e| unreadable(origin, None, &FieldPath::default(), &e.to_string()))?;
-        read_json(&json, origin, line, &json::Elements::unlimited(), objects).map_err(|fault| {
+        read_json(&json, origin, line, &json::Elements::of_file(), objects).map_err(|fault| {
             let path = path_of(&fault, &json);
             unreadable(origin, find(text, place, &path), &path, &fault.message)
         })?;

@@ -1,0 +1,202 @@
+//! The signals that end the program, and with it the plugins that it runs: who listens is told of a signal, and
+//! otherwise it ends the program. What a signal means to a command is decided elsewhere.
+
+use std::io;
+use std::process::exit;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+/// The exit codes of a shell for programs that these signals ended.
+const INTERRUPTED: u8 = 130;
+#[cfg(unix)]
+const TERMINATED: u8 = 143;
+#[cfg(unix)]
+const HUNG_UP: u8 = 129;
+
+/// What a signal does once signals are listened to: a runtime that has listened once keeps them from ending
+/// the program.
+static ACTION: Mutex<Option<Action>> = Mutex::new(None);
+
+/// The process groups that end with the program.
+#[cfg(unix)]
+static GROUPS: Mutex<Vec<rustix::process::Pid>> = Mutex::new(Vec::new());
+
+type Action = Box<dyn FnMut(u8) + Send>;
+
+/// Does this with the exit code for each signal from now on, if signals were listened to; otherwise a signal
+/// ends the program by itself.
+pub fn on_signal(action: impl FnMut(u8) + Send + 'static) {
+    let mut current = action_lock();
+    if current.is_some() {
+        *current = Some(Box::new(action));
+    }
+}
+
+/// Makes sure that signals are listened to; by default they still end the program. Returns what they do.
+fn listening() -> io::Result<MutexGuard<'static, Option<Action>>> {
+    let mut action = action_lock();
+    if action.is_none() {
+        // On a thread of its own, which nothing that blocks the others holds up, such as a full pipe.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+        let mut raised = {
+            let _inside = runtime.enter();
+            Raised::new()?
+        };
+        std::thread::spawn(move || {
+            runtime.block_on(async {
+                while let Some(code) = raised.next().await {
+                    #[cfg(unix)]
+                    end_groups();
+                    if let Some(act) = &mut *action_lock() {
+                        act(code);
+                    }
+                }
+            });
+        });
+        *action = Some(Box::new(|code| exit(code.into())));
+    }
+    Ok(action)
+}
+
+/// A process group that ends when this is dropped, or when a signal comes.
+#[cfg(unix)]
+#[derive(Debug)]
+pub(crate) struct Group(rustix::process::Pid);
+
+#[cfg(unix)]
+impl Group {
+    /// Takes the group of its first process.
+    pub(crate) fn of(leader: u32) -> io::Result<Self> {
+        let pid = i32::try_from(leader).ok().and_then(rustix::process::Pid::from_raw);
+        let group = Self(pid.ok_or(io::ErrorKind::InvalidInput)?);
+        groups_lock().push(group.0);
+        drop(listening()?);
+        Ok(group)
+    }
+
+    /// Leaves the processes of the group to themselves.
+    pub(crate) fn release(self) {
+        groups_lock().retain(|pid| *pid != self.0);
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Group {
+    fn drop(&mut self) {
+        let mut groups = groups_lock();
+        if groups.contains(&self.0) {
+            groups.retain(|pid| *pid != self.0);
+            end(self.0);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn end_groups() {
+    groups_lock().drain(..).for_each(end);
+}
+
+/// Ends all processes of a group; there may be none left.
+#[cfg(unix)]
+fn end(group: rustix::process::Pid) {
+    let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+}
+
+#[cfg(unix)]
+fn groups_lock() -> MutexGuard<'static, Vec<rustix::process::Pid>> {
+    GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn action_lock() -> MutexGuard<'static, Option<Action>> {
+    ACTION.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The signals that come to the program. When it is dropped, they end the program again.
+pub(crate) struct Signals(UnboundedReceiver<u8>);
+
+impl Signals {
+    /// Listens; meanwhile no signal ends the program by itself.
+    pub(crate) fn new() -> io::Result<Self> {
+        let (sender, receiver) = unbounded_channel();
+        let told = move |code: u8| {
+            if sender.send(code).is_err() {
+                exit(code.into());
+            }
+        };
+        *listening()? = Some(Box::new(told));
+        Ok(Self(receiver))
+    }
+
+    /// Waits for the next one; with the exit code for it.
+    pub(crate) async fn next(&mut self) -> Option<u8> {
+        self.0.recv().await
+    }
+}
+
+/// The signals as the system raises them.
+#[cfg(unix)]
+struct Raised {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+    /// None where whoever started the program has it ignored, as `nohup` does.
+    hangup: Option<tokio::signal::unix::Signal>,
+}
+
+#[cfg(unix)]
+impl Raised {
+    /// Listens. It needs a runtime.
+    fn new() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+            hangup: match ignores_hangup() {
+                true => None,
+                false => Some(signal(SignalKind::hangup())?),
+            },
+        })
+    }
+
+    /// Waits for the next one; with the exit code for it.
+    async fn next(&mut self) -> Option<u8> {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            come = hangup => come.map(|()| HUNG_UP),
+            come = self.interrupt.recv() => come.map(|()| INTERRUPTED),
+            come = self.terminate.recv() => come.map(|()| TERMINATED),
+        }
+    }
+}
+
+/// Whether SIGHUP, the first of the signals, is ignored. Only Linux tells without a system call that
+/// Rust calls unsafe.
+#[cfg(unix)]
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask & 1 == 1)
+}
+
+/// The signals as the system raises them.
+#[cfg(not(unix))]
+struct Raised;
+
+#[cfg(not(unix))]
+impl Raised {
+    /// Listens. It needs a runtime.
+    fn new() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    /// Waits for the next one; with the exit code for it.
+    async fn next(&mut self) -> Option<u8> {
+        tokio::signal::ctrl_c().await.ok().map(|()| INTERRUPTED)
+    }
+}

@@ -79,11 +79,20 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         Note::FileSkipped { path } => {
             format!("{} is skipped: it is not a regular file", path.display())
         }
+        Note::LinkSkipped { path } => {
+            format!(
+                "{} is skipped: it is a link that leads out of the directory; name it to read it",
+                path.display()
+            )
+        }
         Note::DirectorySkipped { path } => {
             format!("the directory {} is skipped: name it to read it", path.display())
         }
         Note::ObjectsSkipped { kind, api_version, count } => {
-            let version = if api_version.is_empty() { "without apiVersion" } else { api_version };
+            let version = match &**api_version {
+                "" => "without a valid kind and apiVersion",
+                version => version,
+            };
             format!("skipped {count} {kind} ({version}): not used by a pass")
         }
         Note::NoTarget { target } => {
@@ -104,6 +113,9 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             .to_owned(),
         Note::SaveCommand => save_command(hpa),
 
+        Note::OtherHpasIgnored { more } => {
+            format!("{more} more HPAs whose targets are unknown are ignored")
+        }
         Note::OtherHpaIgnored { hpa, why } => match why {
             OtherHpaIgnored::Unreadable => format!("{hpa} cannot be read, so it is ignored"),
             OtherHpaIgnored::TargetUnreadable => {

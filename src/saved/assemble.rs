@@ -51,7 +51,7 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
     let place = Place::new(&objects, namespace, options.default_namespace(), &controller);
     let own = place.hpas.iter().position(|hpa| std::ptr::eq(hpa.object, object));
     let own = own.unwrap_or_default();
-    let mut input = without_pods(&objects, &place, own, options, clock, |_| true)?;
+    let mut input = without_pods(&objects, &place, own, options, clock, 0..place.hpas.len())?;
     let snapshot = &mut input.snapshot;
     let selects = |item: &&Shared<PodMetrics>| {
         let scale = snapshot.scale.as_ref();
@@ -96,6 +96,8 @@ struct Place<'o> {
     each_once: Result<(), Error>,
     target: ScaleLookup<'o>,
     surroundings: Surroundings,
+    /// The HPAs whose selectors are unknown, and why.
+    ignored: Vec<(usize, OtherHpaIgnored)>,
 }
 
 /// An HPA of the input.
@@ -129,11 +131,15 @@ impl<'o> Place<'o> {
         let pod_metrics = objects.pod_metrics.iter();
         let pod_metrics: Vec<_> =
             pod_metrics.filter(|it| is_here(it.namespace.as_deref())).collect();
+        let hpas: Vec<Found<'_>> = hpas.collect();
+        let ignored = hpas.iter().enumerate();
+        let ignored = ignored.filter_map(|(place, hpa)| Some((place, hpa.why_ignored()?)));
         let each_once = once("Pod", pods.iter().map(|pod| &*pod.name))
             .and_then(|()| once("PodMetrics", pod_metrics.iter().map(|item| &*item.name)));
         Self {
             namespace,
-            hpas: hpas.collect(),
+            ignored: ignored.collect(),
+            hpas,
             pod_labels: pods.iter().map(|pod| (&*pod.name, &*pod.labels)).collect(),
             pods,
             pod_metrics,
@@ -151,38 +157,48 @@ impl<'o> Place<'o> {
         }
     }
 
-    /// Adds the other HPAs whose selectors the controller knows, of those that `may_share` pods.
+    /// Adds the other HPAs whose selectors the controller knows, of those that `may_share` pods, and notes which
+    /// are ignored: the first thousand by name, so that a list of many HPAs has no note for each pair.
     fn others(
         &self,
         own: usize,
-        may_share: impl Fn(usize) -> bool,
+        may_share: impl Iterator<Item = usize>,
         notes: &mut Vec<Note>,
     ) -> Vec<OtherHpa> {
+        const NAMED: usize = 1000;
         let mut others = Vec::new();
-        for (place, Found { object, admitted, scale }) in self.hpas.iter().enumerate() {
-            if place == own {
-                continue;
+        for place in may_share.filter(|place| *place != own) {
+            let Found { admitted, scale, .. } = &self.hpas[place];
+            if let (Ok((other, _)), Ok(Ok(scale))) = (admitted, scale) {
+                others.extend(OtherHpa::of(other.clone(), scale.clone()));
             }
-            let why = match (admitted, scale) {
-                (Err(Error { message: cause, .. }), _)
-                | (_, Err(Error { message: cause, .. }))
-                | (_, Ok(Err(ScaleError::Mapping(cause) | ScaleError::Get(cause)))) => {
-                    OtherHpaIgnored::Other(cause.clone())
-                }
-                (_, Ok(Err(ScaleError::Missing(target)))) => {
-                    OtherHpaIgnored::NoTarget(target.clone())
-                }
-                (Ok((other, _)), Ok(Ok(scale))) => {
-                    if may_share(place) {
-                        others.extend(OtherHpa::of(other.clone(), scale.clone()));
-                    }
-                    continue;
-                }
-            };
-            let hpa = format!("{}/{}", self.namespace, object.name);
-            notes.push(Note::OtherHpaIgnored { hpa, why });
         }
+        let is_ignored = usize::from(self.hpas[own].why_ignored().is_some());
+        let ignored = self.ignored.iter().filter(|(place, _)| *place != own);
+        for (place, why) in ignored.take(NAMED) {
+            let hpa = format!("{}/{}", self.namespace, self.hpas[*place].object.name);
+            notes.push(Note::OtherHpaIgnored { hpa, why: why.clone() });
+        }
+        let more = (self.ignored.len() - is_ignored).saturating_sub(NAMED);
+        notes.extend((more > 0).then_some(Note::OtherHpasIgnored { more }));
         others
+    }
+}
+
+impl Found<'_> {
+    /// Why its selector is unknown, if it is.
+    fn why_ignored(&self) -> Option<OtherHpaIgnored> {
+        match (&self.admitted, &self.scale) {
+            (Err(Error { message: cause, .. }), _)
+            | (_, Err(Error { message: cause, .. }))
+            | (_, Ok(Err(ScaleError::Mapping(cause) | ScaleError::Get(cause)))) => {
+                Some(OtherHpaIgnored::Other(cause.clone()))
+            }
+            (_, Ok(Err(ScaleError::Missing(target)))) => {
+                Some(OtherHpaIgnored::NoTarget(target.clone()))
+            }
+            (Ok(_), Ok(Ok(_))) => None,
+        }
     }
 }
 
@@ -194,7 +210,7 @@ fn without_pods(
     own: usize,
     options: &Options,
     clock: Timestamp,
-    may_share: impl Fn(usize) -> bool,
+    may_share: impl Iterator<Item = usize>,
 ) -> Result<Input, Error> {
     let mut notes = objects.notes.clone();
     let mut basis = Vec::new();

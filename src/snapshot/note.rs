@@ -94,6 +94,11 @@ pub enum Note {
         /// The entry.
         path: PathBuf,
     },
+    /// A link in a directory leads out of it.
+    LinkSkipped {
+        /// The link.
+        path: PathBuf,
+    },
     /// A directory inside one that was named.
     DirectorySkipped {
         /// It.
@@ -131,6 +136,11 @@ pub enum Note {
         hpa: String,
         /// Why.
         why: OtherHpaIgnored,
+    },
+    /// There are more HPAs like it.
+    OtherHpasIgnored {
+        /// How many.
+        more: usize,
     },
     /// A fact could not be determined.
     NotKnown {
@@ -480,6 +490,7 @@ impl Note {
             Self::UnknownFields { .. }
                 | Self::AnnotationIgnored { .. }
                 | Self::OtherHpaIgnored { .. }
+                | Self::OtherHpasIgnored { .. }
                 | Self::NotKnown { what: Unlearnt::SharedPods, .. }
         )
     }

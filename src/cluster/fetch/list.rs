@@ -25,6 +25,7 @@ use super::right::denied;
 use super::scale::Found;
 use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish, failing_apis, keep_names};
 use super::{Fetch, GRACE, LONG, More, Needs, beside, clock, graceful, without_pods};
+use crate::apimachinery::json;
 use crate::apimachinery::selector::Selectors;
 use crate::apiserver::convert::HpaObject;
 use crate::args::Named;
@@ -319,7 +320,7 @@ impl Fetch<'_> {
         let mut items = Vec::with_capacity(list.len());
         for object in &list {
             let Object { metadata } = serde_json::from_str(object.get())
-                .map_err(|e| self.unreadable(&path, e.to_string()))?;
+                .map_err(|e| self.unreadable(&path, json::message(&e)))?;
             let hpa = self.admit_item(object.get());
             let notes = hpa.as_ref().map_or_else(|_| Vec::new(), |hpa| hpa.notes.clone());
             let mut item = Item {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::settle::{self, Fate, ReadBack, Told, Write, settled};
-use crate::apimachinery::json::SecondsTime;
+use crate::apimachinery::json::{self, SecondsTime};
 use crate::cluster::fetch::Fetch;
 use crate::cluster::fetch::discovery::segment;
 use crate::cluster::{Failure, Method, Session};
@@ -75,7 +75,7 @@ impl Write for StatusWrite<'_> {
     async fn send(&self) -> Result<(), Failure> {
         let Self { session, read, .. } = *self;
         let path = format!("{}/status?{}", path_of(session, &read.hpa), query(self.dry_run));
-        let fail = |e: serde_json::Error| session.unreadable(&path, e.to_string());
+        let fail = |e: serde_json::Error| session.unreadable(&path, json::message(&e));
         // What a write omits is removed, such as labels.
         let mut object: Value = serde_json::from_slice(&read.body).map_err(fail)?;
         object["status"] = json!(self.status);

@@ -13,7 +13,7 @@ use kubectl_hpa::command::interrupt::on_signal;
 use kubectl_hpa::command::{self, Answer, Terminal};
 use kubectl_hpa::error::Error;
 use kubectl_hpa::render::runner;
-use kubectl_hpa::render::style::{clean, point_at};
+use kubectl_hpa::render::style::{bounded, clean, point_at};
 
 fn main() -> ExitCode {
     let path = std::env::var_os("PATH");
@@ -43,7 +43,7 @@ fn main() -> ExitCode {
     }
     // Those are ours, and commands.
     let mut stderr = anstream::stderr();
-    let _ = stderr.write_all(annotations.as_bytes()).and_then(|()| stderr.flush());
+    let _ = stderr.write_all(bounded(&annotations).as_bytes()).and_then(|()| stderr.flush());
     let code = if errors.is_empty() { exit_code } else { exit_code.max(1) };
     // The answer may never be read.
     on_signal({
@@ -138,10 +138,11 @@ fn harmless(text: &str) -> Cow<'_, str> {
     if runner::VARIABLES.iter().any(is_set) { runner::disarmed(text) } else { text.into() }
 }
 
-/// Writes to standard error. If even this has no reader, nothing can be done.
+/// Writes to standard error, in lines of a limited length. If even this has no reader, nothing can be done.
 fn tell(text: &str) {
     let mut stderr = anstream::stderr();
-    let _ = stderr.write_all(harmless(text).as_bytes()).and_then(|()| stderr.flush());
+    let text = bounded(text);
+    let _ = stderr.write_all(harmless(&text).as_bytes()).and_then(|()| stderr.flush());
 }
 
 /// Prints errors, and what to do about them, each once.

@@ -42,24 +42,36 @@ impl DecodeError {
 impl From<serde_json::Error> for DecodeError {
     /// Keeps the position only if the JSON itself is malformed: it may have been made from YAML.
     fn from(error: serde_json::Error) -> Self {
-        let text = error.to_string();
-        let position = format!(" at line {} column {}", error.line(), error.column());
-        match text.strip_suffix(&position) {
-            Some(text) if error.is_data() => Self::new("", plain(text)),
-            _ => Self::new("", plain(&text)),
+        match error.is_data() {
+            true => Self::new("", message_and_place(&error).0),
+            false => Self::new("", message(&error)),
         }
     }
 }
 
-/// A reader's message without the names of Rust's types, shortened.
+/// What is wrong with a JSON text, and where: its message as in [`plain`], with line and column.
+pub(crate) fn message(error: &serde_json::Error) -> String {
+    let (message, place) = message_and_place(error);
+    message + &place
+}
+
+/// The message without its place, and the place.
+pub(crate) fn message_and_place(error: &serde_json::Error) -> (String, String) {
+    let text = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    match text.strip_suffix(&place) {
+        Some(text) => (plain(text), place),
+        None => (plain(&text), String::new()),
+    }
+}
+
+/// A decoder's message for users: it names types and what was expected, without the names of Rust's types, and
+/// never a value of the wrong type, which may be a secret: Go's decoder does not quote it either. This is the only
+/// way from a decoder's error to a message. Times, durations and names of fields are quoted, but only those of
+/// objects of a known kind are decoded.
 pub(crate) fn plain(message: &str) -> String {
     let Some((head, expected)) = message.rsplit_once(", expected ") else {
         return shortened(message).into_owned();
-    };
-    let head = match head {
-        "invalid type: map" => "invalid type: object",
-        "invalid type: sequence" => "invalid type: list",
-        other => other,
     };
     let expected = match expected {
         "i32" => "a 32-bit integer",
@@ -71,22 +83,62 @@ pub(crate) fn plain(message: &str) -> String {
         of if of.starts_with("struct ") => "an object",
         other => other,
     };
-    format!("{}, expected {expected}", shortened(head))
+    format!("{}, expected {expected}", without_value(head))
+}
+
+/// What was rejected, as serde words it: a type that is known here, a value, or the name of a field.
+fn without_value(rejected: &str) -> Cow<'_, str> {
+    if let Some(found) = rejected.strip_prefix("invalid type: ") {
+        return format!("invalid type: {}", type_of(found)).into();
+    }
+    if let Some(found) = rejected.strip_prefix("invalid value: ") {
+        return match type_of(found) {
+            "integer" => "invalid value: integer out of range".into(),
+            found => format!("invalid value: {found}").into(),
+        };
+    }
+    if rejected.starts_with("unknown variant ") {
+        return "unknown value".into();
+    }
+    shortened(rejected)
+}
+
+/// The type of a value in the words of [`serde::de::Unexpected`], which begin with it.
+fn type_of(found: &str) -> &'static str {
+    const TYPES: [(&str, &str); 9] = [
+        ("map", "object"),
+        ("sequence", "list"),
+        ("null", "null"),
+        ("unit value", "null"),
+        ("boolean", "boolean"),
+        ("integer", "integer"),
+        ("floating point", "floating point number"),
+        ("string", "string"),
+        ("character", "string"),
+    ];
+    TYPES.iter().find(|(word, _)| found.starts_with(word)).map_or("value", |(_, name)| name)
 }
 
 /// A message with its middle left out if it is long: readers quote rejected values in their
 /// messages, whatever their size.
 pub(crate) fn shortened(message: &str) -> Cow<'_, str> {
-    const HEAD: usize = 200;
-    const TAIL: usize = 100;
-    if message.len() <= 2 * (HEAD + TAIL) {
-        return message.into();
+    shortened_to(message, 600, (200, 100))
+}
+
+/// A text of at most so many bytes; of a longer one, only so many from its start and its end.
+pub(crate) fn shortened_to(text: &str, most: usize, kept: (usize, usize)) -> Cow<'_, str> {
+    if text.len() <= most {
+        return text.into();
     }
-    let head = (0..=HEAD).rfind(|&at| message.is_char_boundary(at));
-    let tail = (message.len() - TAIL..message.len()).find(|&at| message.is_char_boundary(at));
-    let head = &message[..head.unwrap_or(0)];
-    let tail = &message[tail.unwrap_or(message.len())..];
+    let (head, tail) = kept;
+    let head = &text[..boundary(text, head)];
+    let tail = &text[boundary(text, text.len().saturating_sub(tail))..];
     format!("{head} ... {tail}").into()
+}
+
+/// The end of the last character that ends at or before a byte.
+pub(crate) fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rfind(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
 /// Reads one JSON text; an error names the field.
@@ -150,8 +202,8 @@ fn read_to_end<'de, T>(
     ) -> serde_json::Result<T>,
 ) -> Result<T, String> {
     let mut reader = serde_json::Deserializer::from_str(json);
-    let value = read(&mut reader).map_err(|e| e.to_string())?;
-    reader.end().map_err(|e| e.to_string())?;
+    let value = read(&mut reader).map_err(|e| message(&e))?;
+    reader.end().map_err(|e| message(&e))?;
     Ok(value)
 }
 
@@ -334,7 +386,7 @@ impl fmt::Display for SecondsTime {
 
 #[cfg(test)]
 mod tests {
-    use super::{read, shortened};
+    use super::{plain, read, shortened};
 
     #[test]
     fn bytes_that_are_no_utf8_cost_nothing_else() {
@@ -347,6 +399,49 @@ mod tests {
         ] {
             let read = read::<Vec<String>>(json).map(|list| list.concat());
             assert_eq!(read.as_deref().map_err(String::as_str), expected);
+        }
+    }
+
+    #[test]
+    fn a_rejected_value_is_never_quoted() {
+        for (message, said) in [
+            (
+                r#"invalid type: string "a, expected b", expected i32"#,
+                "invalid type: string, expected a 32-bit integer",
+            ),
+            ("invalid type: map, expected a sequence", "invalid type: object, expected a list"),
+            (
+                "invalid value: integer `2147483648`, expected i32",
+                "invalid value: integer out of range, expected a 32-bit integer",
+            ),
+            ("unknown variant `abc`, expected `unknown`", "unknown value, expected `unknown`"),
+            (
+                "invalid type: floating point `1.5`, expected i64",
+                "invalid type: floating point number, expected a 64-bit integer",
+            ),
+            (
+                "invalid type: Option value, expected a map",
+                "invalid type: value, expected an object",
+            ),
+        ] {
+            assert_eq!(plain(message), said);
+        }
+        // All types that JSON has, and what serde makes of them.
+        for (json, found) in [
+            ("null", "null"),
+            ("true", "boolean"),
+            ("\"c\"", "string"),
+            ("\"text\"", "string"),
+            ("5", "integer"),
+            ("-5", "integer"),
+            ("18446744073709551616", "floating point number"),
+            ("1.5", "floating point number"),
+            ("[\"text\"]", "list"),
+        ] {
+            let error =
+                read::<std::collections::BTreeMap<String, i32>>(json.as_bytes()).unwrap_err();
+            let said = format!("invalid type: {found}, expected an object at line 1 column ");
+            assert!(error.starts_with(&said), "{json}: {error}");
         }
     }
 

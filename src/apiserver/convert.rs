@@ -17,8 +17,8 @@ use crate::apimachinery::json::{
 };
 use crate::apimachinery::quantity::Quantity;
 use crate::snapshot::hpa::{
-    Behavior, Condition, CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MetricSpec,
-    MetricStatus, MetricValueStatus, ResourceMetricStatus,
+    Behavior, Condition, CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MAX_METRICS,
+    MetricSpec, MetricStatus, MetricValueStatus, ResourceMetricStatus,
 };
 use crate::snapshot::note::Note;
 use crate::snapshot::written::Written;
@@ -104,7 +104,8 @@ impl HpaObject {
 /// such as those of a newer API.
 ///
 /// # Errors
-/// The text is not JSON, its version is not supported, or a field has a value of the wrong type.
+/// The text is not JSON, its version is not supported, a field has a value of the wrong type, or there are more than
+/// [`MAX_METRICS`], which is a limit of this program.
 pub fn hpa_from_json(json: &str) -> Result<HpaObject, DecodeError> {
     let (mut object, unknown) = hpa_with_unknown_fields(json)?;
     if !unknown.is_empty() {
@@ -137,8 +138,20 @@ pub fn hpa_with_unknown_fields(json: &str) -> Result<(HpaObject, Vec<UnknownFiel
             object.convert(version, |spec| spec, |status| status)
         }),
     }?;
+    let metrics = object.spec.metrics.len();
+    if metrics > MAX_METRICS {
+        return Err(DecodeError::new("spec.metrics", too_many("metrics", metrics)));
+    }
     let unknown = unknown_fields(&serde_json::from_str(json)?, version);
     Ok((object, unknown))
+}
+
+/// The error for more metrics than are evaluated, and what to do.
+pub(crate) fn too_many(what: &str, count: usize) -> String {
+    format!(
+        "{count} {what}; at most {MAX_METRICS} are evaluated here, because the controller requests each of them in \
+         each pass: combine them into one metric, such as a sum or a maximum"
+    )
 }
 
 #[derive(Default, Deserialize)]

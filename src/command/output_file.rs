@@ -1,6 +1,6 @@
-//! Files that the program writes. The content goes to a temporary file in the same directory, which is
-//! renamed when it is complete, so that there is always the old file or the new one. Only the owner can
-//! read them.
+//! Files that the program writes, none of which it has read. The content goes to a temporary file in the same
+//! directory, which is renamed when it is complete, so that there is always the old file or the new one. Only the
+//! owner can read them. The summary of a job, to which all of its steps add, is appended to instead.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -16,25 +16,51 @@ pub(super) fn replace(
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), Error> {
     let file = Path::new(path);
+    let written = match destination(path)? {
+        Destination::File => beside(file, fill),
+        Destination::Stream => {
+            File::options().write(true).open(file).and_then(|out| filled(out, fill).map(drop))
+        }
+    };
+    written.map_err(|e| failed(path, &e))
+}
+
+/// Adds to a file, or creates it, with what [`replace`] refuses.
+pub(super) fn append(path: &str, text: &str) -> Result<(), Error> {
+    destination(path)?;
+    let file = File::options().append(true).create(true).open(path);
+    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|e| failed(path, &e))
+}
+
+fn failed(path: &str, e: &io::Error) -> Error {
+    Error::failed(format!("failed to write {path}: {e}"))
+}
+
+/// What a path leads to.
+enum Destination {
+    /// A regular file, or nothing yet.
+    File,
+    /// A pipe or a device.
+    Stream,
+}
+
+/// Finds out what would be written, and refuses what must not be.
+fn destination(path: &str) -> Result<Destination, Error> {
+    let file = Path::new(path);
     if was_read(file) {
         return Err(Error::usage(format!("failed to write {path}: the file was read"))
             .hint("write to another file"));
     }
-    let fail = |e: io::Error| Error::failed(format!("failed to write {path}: {e}"));
     match fs::symlink_metadata(file) {
-        Ok(about) if about.is_file() => beside(file, fill).map_err(fail),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => beside(file, fill).map_err(fail),
-        Err(e) => Err(fail(e)),
+        Ok(about) if about.is_file() => Ok(Destination::File),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Destination::File),
+        Err(e) => Err(failed(path, &e)),
         Ok(about) if about.is_symlink() && !leads_to_stream(file) => Err(Error::failed(format!(
             "failed to write {path}: it is a symbolic link, which is not followed"
         ))
         .hint("use the file it points to, or remove it")),
-        Ok(about) if about.is_dir() => Err(fail(io::ErrorKind::IsADirectory.into())),
-        Ok(_) => File::options()
-            .write(true)
-            .open(file)
-            .and_then(|out| filled(out, fill).map(drop))
-            .map_err(fail),
+        Ok(about) if about.is_dir() => Err(failed(path, &io::ErrorKind::IsADirectory.into())),
+        Ok(_) => Ok(Destination::Stream),
     }
 }
 
@@ -71,7 +97,27 @@ mod tests {
     use std::io;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    use super::replace;
+    use super::{append, replace};
+
+    #[test]
+    fn a_summary_is_added_to_and_never_to_another_file() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+        append(&at("summary"), "one\n").unwrap();
+        append(&at("summary"), "two\n").unwrap();
+        assert_eq!(fs::read_to_string(at("summary")).unwrap(), "one\ntwo\n");
+        symlink(at("summary"), at("link")).unwrap();
+        symlink(at("nowhere"), at("dangling")).unwrap();
+        for link in ["link", "dangling"] {
+            let error = append(&at(link), "three\n").unwrap_err();
+            assert!(error.message.ends_with("it is a symbolic link, which is not followed"));
+        }
+        assert!(!fs::exists(at("nowhere")).unwrap());
+        crate::saved::file::read_of_connection(at("summary")).unwrap();
+        let error = append(&at("summary"), "three\n").unwrap_err();
+        assert!(error.message.ends_with("summary: the file was read"), "{error}");
+        assert_eq!(fs::read_to_string(at("summary")).unwrap(), "one\ntwo\n");
+    }
 
     #[test]
     fn an_old_file_stays_whole_until_a_new_one_is() {

@@ -1,13 +1,11 @@
 //! `predict`: what the controller would decide under different conditions.
 
-use std::ffi::OsStr;
-use std::fs;
-use std::io::Write;
+use std::env::VarError;
 
 use super::fail_on::FindingsWatch;
 use super::judge::judge;
 use super::load::{Query, table};
-use super::output_file::replace;
+use super::output_file::{append, replace};
 use super::play::{Others, Runs, locate, timeline_options};
 use super::state::{ask, options, pass, unanswered};
 use super::{Answer, Terminal, check_save, check_written, connected, waited, write_saved};
@@ -103,6 +101,11 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             let others = inputs.clone().chain(saved.clone());
             check_written("--report junit=", file, "hpa.xml", &args.connection, others)?;
         }
+    }
+    let summary = step_summary(&args.expect.reports)?;
+    if let Some(file) = &summary {
+        let others = inputs.clone().chain(saved.clone());
+        check_written("GITHUB_STEP_SUMMARY=", file, "summary.md", &args.connection, others)?;
     }
     let query = Query::read(prometheus, &recorded.typed(), &request.connection)?;
     let mut timeline = match plays {
@@ -268,8 +271,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             Report::Github => {
                 // The runner interprets commands on both streams, and the answer is on the other one.
                 annotations += &github::annotations(&hpa, &prediction.expectations);
-                if let Some(path) = std::env::var_os("GITHUB_STEP_SUMMARY") {
-                    append(&path, &as_markdown(&prediction, terminal))?;
+                if let Some(path) = &summary {
+                    append(path, &as_markdown(&prediction, terminal))?;
                 }
             }
         }
@@ -287,6 +290,21 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         annotations,
         written: None,
     })
+}
+
+/// The file for the summary of a job, if a report writes one.
+fn step_summary(reports: &[Report]) -> Result<Option<String>, Error> {
+    const VARIABLE: &str = "GITHUB_STEP_SUMMARY";
+    if !reports.contains(&Report::Github) {
+        return Ok(None);
+    }
+    match std::env::var(VARIABLE) {
+        Ok(path) => Ok(Some(path).filter(|path| !path.is_empty())),
+        Err(VarError::NotPresent) => Ok(None),
+        Err(VarError::NotUnicode(_)) => {
+            Err(Error::usage(format!("{VARIABLE} is not a name of a file in UTF-8")))
+        }
+    }
 }
 
 /// Rejects flags that apply only to a run.
@@ -333,11 +351,4 @@ fn drawn(prediction: &Prediction<'_>, metric: Option<usize>) -> Result<Chart, Er
 /// The page with its assumptions and expectations, for a comment or a summary.
 fn as_markdown(prediction: &Prediction<'_>, terminal: &Terminal) -> String {
     markdown(&Page::of_prediction(prediction, false, terminal.symbols()))
-}
-
-fn append(path: &OsStr, text: &str) -> Result<(), Error> {
-    let file = fs::OpenOptions::new().append(true).create(true).open(path);
-    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|e| {
-        Error::failed(format!("failed to write the step summary {}: {e}", path.display()))
-    })
 }

@@ -6,6 +6,7 @@ use super::case::{Top, revision};
 use super::pods::is_alive;
 use super::{Case, Finding, Severity};
 use crate::apimachinery::annotations::REVISION;
+use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::selector::Selector;
 use crate::engine::decision::{Block, Group, MetricResult, Path};
 use crate::order::{self, Names};
@@ -331,9 +332,9 @@ pub(super) fn current_revision<'p>(
         return Some(hash);
     }
     let owned = case.surroundings().workloads.iter().filter(|it| {
-        let owner = it.metadata.controller();
-        it.kind == "ReplicaSet"
-            && owner.is_some_and(|it| it.kind == workload.kind && it.name == workload.metadata.name)
+        let is_its =
+            |it: &OwnerReference| it.kind == workload.kind && it.name == workload.metadata.name;
+        it.kind == "ReplicaSet" && it.metadata.controller().is_some_and(is_its)
     });
     let number = |it: &&crate::snapshot::surroundings::Workload| {
         it.metadata.annotations.get(REVISION)?.parse::<u64>().ok()

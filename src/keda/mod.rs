@@ -16,6 +16,7 @@ mod scalers;
 mod tests;
 mod trigger;
 
+use std::collections::HashSet;
 use std::fmt;
 
 use crate::apimachinery::annotations::{
@@ -24,11 +25,11 @@ use crate::apimachinery::annotations::{
 use crate::apimachinery::json::{DecodeError, decode};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::apimachinery::selector::LabelSelector;
-use crate::apiserver::convert::UnknownField;
+use crate::apiserver::convert::{UnknownField, too_many};
 use crate::order;
 use crate::snapshot::hpa::{
-    Behavior, CrossVersionObjectReference, ExternalMetricSource, HpaSpec, MetricIdentifier,
-    MetricSource, MetricSpec, MetricTarget, ScalingRules,
+    Behavior, CrossVersionObjectReference, ExternalMetricSource, HpaSpec, MAX_METRICS,
+    MetricIdentifier, MetricSource, MetricSpec, MetricTarget, ScalingRules,
 };
 use crate::snapshot::note::{KedaNote, Note};
 use crate::snapshot::surroundings::ScaledObject;
@@ -121,6 +122,12 @@ const API_VERSION: &str = "keda.sh/v1alpha1";
 /// (`ScaledObjectOwnerAnnotation`, `scaledobject_types.go`).
 pub(crate) const OWNER: &str = "scaledobject.keda.sh/name";
 
+/// Whether a metric is one that KEDA's metrics server is asked for.
+pub fn is_of_trigger(spec: &MetricSpec) -> bool {
+    let metric = spec.external.as_ref().and_then(|external| external.metric.selector.as_ref());
+    metric.is_some_and(|selector| selector.match_labels.contains_key(OWNER))
+}
+
 /// The metric that replaces all external ones under `scalingModifiers` (`CompositeMetricName`,
 /// `scaledobject_types.go`). It has no index.
 const COMPOSITE: &str = "composite-metric";
@@ -180,6 +187,10 @@ impl KedaHpa {
             return Err(Refused::new("metadata.name", "required"));
         }
         let spec = spec.ok_or_else(|| Refused::new("spec", "required"))?;
+        let triggers = spec.triggers.len();
+        if triggers > MAX_METRICS {
+            return Err(Refused::new("spec.triggers", too_many("triggers", triggers)));
+        }
         check::schema(&spec)?;
         check::webhook(name, &spec)?;
         if let Some(annotation) = object.paused_by() {
@@ -225,6 +236,7 @@ fn metrics(
     notes: &mut Vec<KedaNote>,
 ) -> Result<(Vec<MetricSpec>, Vec<OpenMetric>), Refused> {
     let mut all = Vec::new();
+    let mut names = HashSet::new();
     for (index, trigger) in spec.triggers.iter().enumerate() {
         let made = trigger::metrics(trigger, index, owner)?;
         if made.is_empty() {
@@ -232,7 +244,7 @@ fn metrics(
             return Err(Refused::new(path, "no target value"));
         }
         for name in made.iter().filter_map(Made::external) {
-            if all.iter().filter_map(Made::external).any(|other| other == name) {
+            if !names.insert(name.to_owned()) {
                 let path = format!("spec.triggers[{index}]");
                 let message = format!("another trigger has the metric {name:?} already");
                 return Err(Refused::new(path, message));

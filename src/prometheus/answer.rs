@@ -155,14 +155,13 @@ impl<'de> Deserialize<'de> for Sample {
         let (seconds, text) = <(f64, Text<'de>)>::deserialize(deserializer)?;
         let millis = (seconds * 1000.0).round();
         if millis.is_nan() || millis.abs() >= 1e15 {
-            return Err(D::Error::custom(format_args!("{seconds} is not a time")));
+            return Err(D::Error::custom("the time of a sample is out of range"));
         }
         let value = match &*text {
             "NaN" | "+Inf" | "Inf" | "-Inf" => f64::NAN,
-            text => text.parse().map_err(|_| {
-                let text = json::shortened(text);
-                D::Error::custom(format_args!("{text:?} is not a value"))
-            })?,
+            text => text
+                .parse()
+                .map_err(|_| D::Error::custom("the value of a sample is not a number"))?,
         };
         Ok(Self(millis as i64, value))
     }

@@ -1,7 +1,11 @@
 //! How text may look: colors and symbols, chosen once, and the cleaning that keeps a terminal from
 //! interpreting what an object contains. The default is plain, for pipes and tests.
 
+use std::borrow::Cow;
+
 use owo_colors::Style;
+
+use crate::apimachinery::json::{boundary, shortened_to};
 
 /// Styles of the parts of a page. The default has none.
 #[derive(Debug, Clone, Default)]
@@ -54,11 +58,28 @@ pub fn clean(text: &str, ascii: bool) -> String {
     clean
 }
 
-/// Returns a text on one line, with a mark below a position, which is given in bytes.
+/// Returns a text on one line, with a mark below a position, which is given in bytes. Of a long text, only what is
+/// near the position is shown.
 pub fn point_at(text: &str, place: usize, ascii: bool) -> String {
-    let before = clean(text.get(..place).unwrap_or(text), ascii);
+    const NEAR: usize = 200;
+    let place = boundary(text, place);
+    let start = boundary(text, place.saturating_sub(NEAR));
+    let end = boundary(text, place.saturating_add(NEAR));
+    let (left, right) =
+        (if start > 0 { "... " } else { "" }, if end < text.len() { " ..." } else { "" });
+    let before = format!("{left}{}", clean(&text[start..place], ascii));
     let indent = " ".repeat(unicode_width::UnicodeWidthStr::width(&*before));
-    format!("  {}\n  {indent}^", clean(text, ascii))
+    format!("  {before}{}{right}\n  {indent}^", clean(&text[place..end], ascii))
+}
+
+/// Shortens the lines of messages: whoever wrote a file or an answer determines how long a value in it is.
+pub fn bounded(text: &str) -> Cow<'_, str> {
+    const MOST: usize = 4096;
+    if text.len() <= MOST {
+        return text.into();
+    }
+    let lines = text.split_inclusive('\n');
+    lines.map(|line| shortened_to(line, MOST, (MOST / 2, MOST / 4))).collect::<String>().into()
 }
 
 /// Whether a terminal would interpret a character, or it hides what is there.
@@ -115,6 +136,26 @@ mod tests {
             assert_eq!(point_at(text, place, false), shown);
         }
         assert_eq!(point_at("ö x", 3, true), "  \\u{f6} x\n         ^");
+        let long = format!("{}!{}", "a".repeat(100_000), "b".repeat(100_000));
+        let shown = point_at(&long, 100_000, false);
+        assert!(shown.len() < 1000 && shown.contains("a!b"), "{shown}");
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines[0].find('!').unwrap(), lines[1].find('^').unwrap());
+    }
+
+    #[test]
+    fn no_line_of_a_message_is_long() {
+        let long = format!(
+            "error: start {} end\nhint: \u{f6}\n{}",
+            "x".repeat(1 << 20),
+            "\u{f6}".repeat(1 << 20)
+        );
+        let short = super::bounded(&long);
+        let lines: Vec<&str> = short.lines().collect();
+        assert!(lines[0].starts_with("error: start x") && lines[0].ends_with("x end"), "{short}");
+        assert_eq!(lines[1], "hint: \u{f6}");
+        assert!(lines.iter().all(|line| line.len() < 4096), "{}", short.len());
+        assert_eq!(super::bounded("a\nb\n"), "a\nb\n");
     }
 
     #[test]

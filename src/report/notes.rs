@@ -79,11 +79,20 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         Note::FileSkipped { path } => {
             format!("{} is skipped: it is not a regular file", path.display())
         }
+        Note::LinkSkipped { path } => {
+            format!(
+                "{} is skipped: it is a link that leads out of the directory; name it to read it",
+                path.display()
+            )
+        }
         Note::DirectorySkipped { path } => {
             format!("the directory {} is skipped: name it to read it", path.display())
         }
         Note::ObjectsSkipped { kind, api_version, count } => {
-            let version = if api_version.is_empty() { "without apiVersion" } else { api_version };
+            let version = match &**api_version {
+                "" => "without a valid kind and apiVersion",
+                version => version,
+            };
             format!("skipped {count} {kind} ({version}): not used by a pass")
         }
         Note::NoTarget { target } => {
@@ -116,6 +125,9 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                 WhyUnknownSelector::NoTarget(target) => format!("the input has no {target}"),
             };
             format!("unknown whether the HPA {hpa} selects the same pods: {why}")
+        }
+        Note::UnknownSelectors { more } => {
+            format!("unknown whether {more} more HPAs select the same pods: their targets are unknown, too")
         }
         Note::NotKnown { what, why } => {
             let what = match what {

@@ -53,7 +53,7 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
     let place = Place::new(&objects, namespace, options.default_namespace(), &controller);
     let own = place.hpas.iter().position(|hpa| std::ptr::eq(hpa.object, object));
     let own = own.unwrap_or_default();
-    let mut input = without_pods(&objects, &place, own, options, clock, |_| true)?;
+    let mut input = without_pods(&objects, &place, own, options, clock, 0..place.hpas.len())?;
     let snapshot = &mut input.snapshot;
     let selects = |item: &&Shared<PodMetrics>| {
         let scale = snapshot.scale.as_ref();
@@ -98,6 +98,8 @@ struct Place<'o> {
     each_once: Result<(), Error>,
     target: ScaleLookup<'o>,
     surroundings: Surroundings,
+    /// The HPAs whose selectors are unknown and could matter to others.
+    unknown: Vec<(usize, UnknownSelector)>,
 }
 
 /// An HPA of the input.
@@ -131,11 +133,18 @@ impl<'o> Place<'o> {
         let pod_metrics = objects.pod_metrics.iter();
         let pod_metrics: Vec<_> =
             pod_metrics.filter(|it| is_here(it.namespace.as_deref())).collect();
+        let hpas: Vec<Found<'_>> = hpas.collect();
+        let unknown = hpas.iter().enumerate().filter_map(|(place, hpa)| {
+            let unknown = hpa.selector(namespace).err()?;
+            unknown.may_be_stored().then_some((place, unknown))
+        });
+        let unknown = unknown.collect();
         let each_once = once("Pod", pods.iter().map(|pod| &*pod.name))
             .and_then(|()| once("PodMetrics", pod_metrics.iter().map(|item| &*item.name)));
         Self {
             namespace,
-            hpas: hpas.collect(),
+            unknown,
+            hpas,
             pod_labels: pods.iter().map(|pod| (&*pod.name, &*pod.labels)).collect(),
             pods,
             pod_metrics,
@@ -153,27 +162,28 @@ impl<'o> Place<'o> {
         }
     }
 
-    /// Returns the other HPAs whose selectors the controller knows, of those that `may_share` pods with `hpa`.
+    /// Returns the other HPAs whose selectors the controller knows, of those that `may_share` pods with `hpa`, and
+    /// notes whose selectors are unknown: of the first thousand, so that a list of many HPAs has no note for each
+    /// pair.
     fn others(
         &self,
         own: usize,
         hpa: &Hpa,
-        may_share: impl Fn(usize) -> bool,
+        may_share: impl Iterator<Item = usize>,
         notes: &mut Vec<Note>,
     ) -> Vec<OtherHpa> {
+        const NAMED: usize = 1000;
         let mut others = Vec::new();
-        for (place, found) in self.hpas.iter().enumerate() {
-            if place == own {
-                continue;
-            }
-            match found.selector(self.namespace) {
-                Ok((other, scale)) if may_share(place) => {
-                    others.extend(OtherHpa::of(other.clone(), scale.clone()));
-                }
-                Ok(_) => {}
-                Err(unknown) => notes.extend(unknown.note(hpa)),
+        for place in may_share.filter(|place| *place != own) {
+            if let Ok((other, scale)) = self.hpas[place].selector(self.namespace) {
+                others.extend(OtherHpa::of(other.clone(), scale.clone()));
             }
         }
+        let mut unknown = self.unknown.iter().filter(|(place, _)| *place != own);
+        let named = unknown.by_ref().filter_map(|(_, unknown)| unknown.note(hpa));
+        notes.extend(named.take(NAMED));
+        let more = unknown.count();
+        notes.extend((more > 0).then_some(Note::UnknownSelectors { more }));
         others
     }
 }
@@ -211,7 +221,7 @@ fn without_pods(
     own: usize,
     options: &Options,
     clock: Timestamp,
-    may_share: impl Fn(usize) -> bool,
+    may_share: impl Iterator<Item = usize>,
 ) -> Result<Input, Error> {
     let mut notes = objects.notes.clone();
     let mut basis = Vec::new();

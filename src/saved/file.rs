@@ -184,7 +184,9 @@ fn is_listed(file: &Path) -> bool {
 }
 
 /// Returns the files behind a name. Anything else in a directory is skipped with a note, as kubectl does
-/// without `-R`: another directory, or a pipe, to which no one may ever write.
+/// without `-R`: another directory, or a pipe, to which no one may ever write; and a link that leads out of the
+/// directory, since who may write to a directory need not be who may read the file. The links of a mounted
+/// ConfigMap stay inside.
 fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
     let path = Path::new(name);
     let about = match fs::metadata(path) {
@@ -202,7 +204,10 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
     }
     let list =
         |e: io::Error| Error::usage(format!("failed to read the directory {name}: {}", plain(&e)));
-    let (mut files, mut directories) = (Vec::new(), Vec::new());
+    let inside = fs::canonicalize(path).map_err(list)?;
+    let leads_out =
+        |file: &Path| fs::canonicalize(file).is_ok_and(|file| !file.starts_with(&inside));
+    let (mut files, mut directories, mut links) = (Vec::new(), Vec::new(), 0);
     for entry in fs::read_dir(path).map_err(list)? {
         let file = entry.map_err(list)?.path();
         let is_directory = file.is_dir();
@@ -214,6 +219,9 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
         // If this fails, reading will report why.
         if is_directory {
             directories.push(file);
+        } else if leads_out(&file) {
+            links += 1;
+            notes.push(Note::LinkSkipped { path: file });
         } else if fs::metadata(&file).is_ok_and(|about| !about.is_file()) {
             notes.push(Note::FileSkipped { path: file });
         } else {
@@ -225,6 +233,7 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
         let error = Error::usage(format!("no .json, .yaml or .yml file in the directory {name}"));
         let inside: Vec<String> = directories.iter().map(|it| it.display().to_string()).collect();
         return Err(match &inside[..] {
+            [] if links > 0 => error.hint("links that lead out of it are skipped: name the file"),
             [] => error,
             inside => error.hint(format!("name a directory inside it: {}", listed(inside))),
         });

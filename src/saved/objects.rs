@@ -90,6 +90,9 @@ impl Objects {
     pub(super) fn follow_references(&mut self) {
         for place in 0..self.workloads.len() {
             let rollout = &self.workloads[place];
+            if rollout.template_of.is_none() {
+                continue;
+            }
             let of = self.workloads.iter().find(|it| it.is_template_of(rollout));
             if let Some(of) = of.cloned() {
                 self.workloads[place].resolve(&of);

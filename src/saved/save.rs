@@ -17,6 +17,7 @@ use crate::apimachinery::go::GoDuration;
 use crate::apimachinery::metadata::Metadata;
 use crate::apiserver::convert;
 use crate::error::Error;
+use crate::keda::is_of_trigger;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
@@ -354,12 +355,16 @@ fn failure(answer: &MetricAnswer) -> Option<Failure<'_>> {
     }
 }
 
-/// Returns the requested metrics, with their answers.
+/// Returns the requested metrics, with their answers; but those that only the triggers of a ScaledObject in a
+/// manifest name, from their metadata, are left out: nothing of that is saved.
 fn answered<'a>(
     snapshot: &'a Snapshot,
     also: &'a [MetricSpec],
 ) -> impl Iterator<Item = (&'a MetricSpec, &'a MetricAnswer)> {
-    snapshot.hpa.spec.metrics.iter().chain(also).zip(&snapshot.metrics)
+    let own = &snapshot.hpa.spec.metrics;
+    let answers = own.iter().chain(also).zip(&snapshot.metrics);
+    let is_saved = |place: usize, spec: &MetricSpec| place < own.len() || !is_of_trigger(spec);
+    answers.enumerate().filter(move |(place, (spec, _))| is_saved(*place, spec)).map(|(_, it)| it)
 }
 
 /// Returns the answers of the metrics APIs, verbatim. Before the scale is known, nothing is requested.

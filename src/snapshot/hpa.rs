@@ -16,6 +16,10 @@ use crate::apimachinery::names;
 use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::{LabelSelector, Labels};
 
+/// As many metrics as an HPA, the triggers of a ScaledObject or the columns of a load may have. The API server has
+/// no such limit, but each metric is a request in each pass.
+pub const MAX_METRICS: usize = 1000;
+
 /// A HorizontalPodAutoscaler: identity, spec and the status that the controller last wrote.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Hpa {

@@ -43,13 +43,16 @@ pub(crate) struct UnknownSelector {
 }
 
 impl UnknownSelector {
+    /// Whether the controller may have a selector for it.
+    pub(crate) fn may_be_stored(&self) -> bool {
+        let is_gone = matches!(self.why, WhyUnknownSelector::TargetGone { .. });
+        self.hpa.as_deref().is_none_or(|hpa| !is_gone || has_stored_selector(hpa))
+    }
+
     /// Returns a note if the controller may find that this HPA selects pods of `own`.
     pub(crate) fn note(&self, own: &Hpa) -> Option<Note> {
-        let is_irrelevant = self.hpa.as_deref().is_some_and(|other| {
-            let is_gone = matches!(self.why, WhyUnknownSelector::TargetGone { .. });
-            (is_gone && !has_stored_selector(other)) || were_apart(own, other)
-        });
-        (!is_irrelevant)
+        let is_apart = self.hpa.as_deref().is_some_and(|other| were_apart(own, other));
+        (self.may_be_stored() && !is_apart)
             .then(|| Note::UnknownSelector { hpa: self.key.clone(), why: self.why.clone() })
     }
 }

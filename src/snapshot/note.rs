@@ -96,6 +96,11 @@ pub enum Note {
         /// The entry.
         path: PathBuf,
     },
+    /// A link in a directory leads out of it.
+    LinkSkipped {
+        /// The link.
+        path: PathBuf,
+    },
     /// A directory inside one that was named.
     DirectorySkipped {
         /// It.
@@ -133,6 +138,11 @@ pub enum Note {
         hpa: String,
         /// Why its selector is unknown.
         why: WhyUnknownSelector,
+    },
+    /// There are more HPAs like it.
+    UnknownSelectors {
+        /// How many.
+        more: usize,
     },
     /// A fact could not be determined.
     NotKnown {
@@ -492,6 +502,7 @@ impl Note {
             Self::UnknownFields { .. }
                 | Self::AnnotationIgnored { .. }
                 | Self::UnknownSelector { .. }
+                | Self::UnknownSelectors { .. }
                 | Self::NotKnown { what: Unlearnt::SharedPods, .. }
         )
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::Serialize;
 
-use super::overrides::{probe, source_of};
+use super::overrides::{look, probe, source_of};
 use super::thresholds::Borders;
 use crate::apimachinery::quantity::Quantity;
 use crate::engine::decision::{Group, MetricStep};
@@ -63,7 +63,10 @@ impl KeptTarget {
         // Pods that are assumed to be added or gone have no request to compare.
         let running = requests(now.metric(0)?, was, |group| group == Group::Ready)?;
         // With other containers the usage is another one, too.
-        let same = |pod: &&str| names(&was.pods, pod) == names(&is.pods, pod);
+        let (were, are) = (by_name(&was.pods), by_name(&is.pods));
+        let same = |pod: &&str| {
+            were.get(*pod).map(|pod| names(pod)) == are.get(*pod).map(|pod| names(pod))
+        };
         if !running.keys().all(|pod| !own.contains_key(pod) || same(pod)) {
             return None;
         }
@@ -74,8 +77,9 @@ impl KeptTarget {
         if before == after || before <= 0 || after <= 0 {
             return None;
         }
-        let wanted = scales_up_from(observed, place, percent, before)?;
-        let at = |target: i32| scales_up_from(assumed, index, target, after);
+        let wanted = scales_up_from(&alone(observed, place), percent, before)?;
+        let assumed = alone(assumed, index);
+        let at = |target: i32| scales_up_from(&assumed, target, after);
         // A target scales up above itself, so none beyond this usage can be meant.
         let (mut kept, mut high) = (0, i32::try_from(wanted * 100 / after).unwrap_or(i32::MAX));
         while kept < high {
@@ -107,20 +111,33 @@ impl KeptTarget {
     }
 }
 
-/// The lowest usage of pods with these requests at which the metric proposes more replicas with this target.
-fn scales_up_from(pass: &Pass, index: usize, target: i32, requests: i128) -> Option<i128> {
+/// The pass with only the metric at a place, whose proposal does not depend on others.
+fn alone(pass: &Pass, index: usize) -> Pass {
     let mut pass = pass.clone();
-    let own = pass.input.snapshot.hpa.spec.metrics[index].target_mut()?;
+    let snapshot = &mut pass.input.snapshot;
+    snapshot.hpa.spec.metrics = vec![snapshot.hpa.spec.metrics.swap_remove(index)];
+    snapshot.metrics = vec![snapshot.metrics.swap_remove(index)];
+    pass.decision = look(snapshot);
+    pass
+}
+
+/// The lowest usage of pods with these requests at which the only metric proposes more replicas with this target.
+fn scales_up_from(alone: &Pass, target: i32, requests: i128) -> Option<i128> {
+    let mut pass = alone.clone();
+    let own = pass.input.snapshot.hpa.spec.metrics[0].target_mut()?;
     own.type_ = "Utilization".to_owned();
     (own.average_utilization, own.average_value) = (Some(target), None);
-    let percent = Borders::find(&pass, index)?.more?;
+    let percent = Borders::find(&pass, 0)?.more?;
     Some((i128::from(percent) * requests + 99) / 100)
 }
 
+fn by_name(pods: &[Shared<Pod>]) -> HashMap<&str, &Shared<Pod>> {
+    pods.iter().map(|pod| (&*pod.name, pod)).collect()
+}
+
 /// The containers of a pod that run with it.
-fn names<'s>(pods: &'s [Shared<Pod>], name: &str) -> Option<BTreeSet<&'s str>> {
-    let pod = pods.iter().find(|pod| *pod.name == *name)?;
-    Some(pod.running(false).map(|container| &*container.name).collect())
+fn names(pod: &Pod) -> BTreeSet<&str> {
+    pod.running(false).map(|container| &*container.name).collect()
 }
 
 /// What each pod requests that is in some group; none where one of them lacks a request.

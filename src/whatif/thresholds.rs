@@ -227,6 +227,9 @@ pub struct Point {
 /// Searches the thresholds of each metric; `curve` is the place of the one whose curve is wanted.
 /// The list is empty where the pass does not look at metrics, whatever they say. Where the memory is
 /// not certain, the answers are those with the likely one, and each band says whether that matters.
+///
+/// Each value that is tried takes a pass over all metrics, so that many metrics are not all searched: those after
+/// the first [`SEARCHED`] say so, except that of the curve.
 pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
     let Pass { input, decision, .. } = pass;
     let snapshot = &input.snapshot;
@@ -236,7 +239,13 @@ pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
     }
     let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
     let of = |(index, spec): (usize, &MetricSpec)| {
-        let dial = Dial::new(snapshot, index, decision);
+        let dial = if index < SEARCHED || curve == Some(index) {
+            Dial::new(snapshot, index, decision)
+        } else {
+            Err(Error::failed(format!(
+                "not searched, because it is not among the first {SEARCHED} metrics: --curve shows it"
+            )))
+        };
         let now = |unit| value_of(decision.metric(index)?, unit);
         Thresholds::of(spec.label(), spec, index, dial, |dial| {
             changes(pass, dial, now, index, curve == Some(index))
@@ -244,6 +253,9 @@ pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
     };
     metrics.map(of).collect()
 }
+
+/// As many metrics as are searched, so that the time grows with the number of metrics and not with its square.
+pub(crate) const SEARCHED: usize = 100;
 
 /// Searches the thresholds of the usage of a container, with their curve, if the HPA only looks at whole
 /// pods: at the metric at this place. None where the pass does not look at metrics.

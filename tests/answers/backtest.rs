@@ -490,19 +490,18 @@ fn predict(flags: &[&str], stdin: &str) -> (String, String, Option<i32>) {
 fn a_load_that_is_none_is_refused_with_row_and_column() {
     let bad = "error: failed to read the trace standard input";
     for (trace, message) in [
-        ("time,cpu\n30s,1\n15s,1\n", format!("{bad}:3: time 15s is not after the previous one")),
+        ("time,cpu\n30s,1\n15s,1\n", format!("{bad}:3: the time is not after the previous one")),
         (
             "time,cpu\n0s,80%\n30s,1500m\n",
-            format!("{bad}:3: cpu: 1500m: another unit than 80% in line 2"),
+            format!("{bad}:3: column 2: another unit than in line 2"),
         ),
         (
             "time,cpu\n0s,800m\n30s,512Mi\n",
-            "error: the trace standard input:3: cpu: 512Mi: Mi is not a unit of cpu".to_owned(),
+            "error: the trace standard input:3: column 2: not in a unit of cpu".to_owned(),
         ),
         (
             "time,cpu,load\n0s,1500m,1\n60s,,\n",
-            "error: the trace standard input:1: column \"load\": the HPA has no metric load"
-                .to_owned(),
+            "error: the trace standard input:1: column 3: the HPA has no such metric".to_owned(),
         ),
         (
             "time,cpu,replicas\n0s,1500m,5\n60s,,5\n",
@@ -512,7 +511,7 @@ fn a_load_that_is_none_is_refused_with_row_and_column() {
             "time,cpu\n2026-11-20T06:00:00Z,1500m\n2026-11-20T07:00:00Z,1500m\n",
             "error: the trace standard input:1: there is no column for queue_depth".to_owned(),
         ),
-        ("time,cpu,replicas\n0s,1,six\n", format!("{bad}:2: replicas: six: not a number of pods")),
+        ("time,cpu,replicas\n0s,1,six\n", format!("{bad}:2: replicas: not a number of pods")),
     ] {
         let (stdout, stderr, code) = predict(&["--trace", "-"], trace);
         assert!(stderr.starts_with(&message), "{trace}\n{stderr}");
@@ -724,7 +723,10 @@ fn a_candidate_may_have_other_metrics() {
         assert_eq!(runs.map(of), highest, "{state}");
     }
     let (code, _, stderr) = run("cpu.json", "hpa-both.json", "time,cpu,other\n0s,1m,1\n5m,1m,1\n");
-    assert!(code == Some(2) && stderr.contains(":1: column \"other\""), "{stderr}");
+    assert!(
+        code == Some(2) && stderr.contains(":1: column 3: the HPA has no such metric"),
+        "{stderr}"
+    );
 }
 
 /// What is not known stays so in a search, and flags that a load of the past overrules are refused.

@@ -266,25 +266,25 @@ fn what_cannot_be_played_is_refused() {
         (
             &["--trace=-"],
             "time,cpu\n5s,\n9s,80\n",
-            "error: the trace standard input:3: cpu: 80: ambiguous, because the target of cpu is a \
-             utilization: 80% of the request is 80%, 80 cores is 80000m\n",
+            "error: the trace standard input:3: column 2: not in a unit of cpu\n\
+             hint: values have units, such as 80% of the requests, 500m cores, or 512Mi\n",
         ),
         (&["--trace=gone.csv"], "", "error: failed to read gone.csv: no such file or directory\n"),
         (&["--trace=-"], "", "error: failed to read the trace standard input:1: it is empty\n"),
         (
             &["--trace=-"],
             "time,cpu\n5s,80%%\n",
-            "error: failed to read the trace standard input:2: cpu: 80%%: not a value\n",
+            "error: failed to read the trace standard input:2: column 2: not a value\n",
         ),
         (
             &["--trace=-"],
             "time,memory\n5s,80%\n",
-            "error: the trace standard input:1: column \"memory\": the HPA has no metric memory\n",
+            "error: the trace standard input:1: column 2: the HPA has no such metric\n",
         ),
         (
             &["--trace=-", "--cpu=80%"],
             "time,cpu\n0s,80%\n5s,90%\n",
-            "error: the trace standard input:2: cpu: 80%: cpu is also set by a flag\n",
+            "error: the trace standard input:2: column 2: cpu is also set by a flag\n",
         ),
         (&["--trace=-", "-f", "-"], "", "error: standard input (-) can be read only once\n"),
     ] {

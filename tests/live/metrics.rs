@@ -655,3 +655,16 @@ fn pods_without_metrics_are_told_by_group() {
     let page = super::explain(&server, &[]);
     assert!(page.stdout.contains("2 ready, 1 unready, 2 missing, 1 ignored"), "{}", page.stdout);
 }
+
+/// Each metric would be a request.
+#[test]
+fn too_many_metrics_are_refused_before_they_are_requested() {
+    let mut cluster = recorded();
+    with_metrics(&mut cluster, &json!(vec![external_metric(); 1001]));
+    let server = Server::start(cluster);
+    let ran = super::explain(&server, &[]);
+    ran.fails(1, &["spec.metrics: 1001 metrics; at most 1000 are evaluated here"]);
+    let requests = server.requests();
+    assert!(requests.iter().all(|asked| !asked.path.contains("external.metrics")), "{requests:?}");
+    assert!(requests.len() < 10, "{}", requests.len());
+}

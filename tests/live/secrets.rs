@@ -5,6 +5,9 @@
 //!
 //! A credential plugin's output on standard error is its own, and shows as it does in kubectl.
 
+#[cfg(unix)]
+mod files;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -426,7 +429,9 @@ fn what_an_answer_repeats_does_not_show() {
             ("elsewhere", Answer::text(302, &said).with("Location", elsewhere)),
             ("a warning", Answer::text(500, "").with("Warning", format!("299 - \"{said}\""))),
         ] {
-            let is_text = ["no JSON", "elsewhere"].contains(&case);
+            // Values of a wrong type are not quoted either.
+            let is_text =
+                ["no JSON", "elsewhere", "another type", "JSON of a text"].contains(&case);
             let one_of_each = ["403", "500", "another kind", "a warning"].contains(&case);
             for (path, verbs) in [
                 (HPAS, &[EXPLAIN, LIST][..]),

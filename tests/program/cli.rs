@@ -401,12 +401,12 @@ fn bad_input_is_refused_with_one_clear_line() {
         ),
         (
             b"kind: Pod\nmetadata: {name: 5}\n",
-            "failed to read IN:2:18: metadata.name: invalid type: integer `5`, expected a string",
+            "failed to read IN:2:18: metadata.name: invalid type: integer, expected a string",
             None,
         ),
         (
             wrong_type.as_bytes(),
-            "IN: HorizontalPodAutoscaler web: spec.maxReplicas: invalid type: string \"5\", \
+            "IN: HorizontalPodAutoscaler web: spec.maxReplicas: invalid type: string, \
              expected a 32-bit integer",
             None,
         ),
@@ -1362,7 +1362,7 @@ fn a_list_from_files_ends_when_its_lines_are_no_longer_read() {
         text(&output.stderr).lines().filter(|line| line.starts_with("error: ")).count()
     };
     let some = explained(&[]);
-    assert!((1..200).contains(&some), "{some}");
+    assert!(some < 200, "{some}");
     assert_eq!(explained(&["--fail-on", "error"]), 200);
 }
 
@@ -1619,4 +1619,92 @@ fn each_candidate_is_judged_and_shown_where_it_is() {
          max < 9 and not run.settled\n                  ^\n\
          hint: use --for or --trace to play a run\n"
     );
+}
+
+/// A value may be as long as a file or a command line.
+#[test]
+fn errors_do_not_repeat_long_values() {
+    let long = "x".repeat(100_000);
+    let name = documents(&[&HPA.replace("name: web", &format!("name: {long}")), REST]);
+    let field = good().replace("spec:\n", &format!("spec:\n  {long}: 1\n"));
+    let policy = good().replace(
+        "maxReplicas: 5",
+        &format!("maxReplicas: 5\n  behavior: {{scaleUp: {{selectPolicy: {long}}}}}"),
+    );
+    let key = format!("kind: Pod\nmetadata: {{labels: {{{long}: 1}}}}\n");
+    for input in [&*name, &field, &policy, &key, &long, &format!("kind: {long}")] {
+        let output = run(&["predict", "-f", "-", "--hpa", "-"], input, &[]);
+        assert_ne!(output.status.code(), Some(0));
+        for words in [&["explain", "-f", "-"][..], &["explain", "-f", "-", "-o", "json"]] {
+            let output = run(words, input, &[]);
+            let stderr = text(&output.stderr);
+            assert!(stderr.lines().all(|line| line.len() <= 4096), "{} bytes", stderr.len());
+        }
+    }
+    for words in [
+        &["explain", "web", "-f", &*long][..],
+        &["explain", &*long, "-f", "-"],
+        &["predict", "web", "-f", "-", "--cpu", &*long],
+        &["predict", "web", "-f", "-", "--expect", &*long],
+        &["predict", "web", "-f", "-", "--set", &*long],
+        &[&*long],
+    ] {
+        let output = run(words, &good(), &[]);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{}", words[0]);
+        assert!(stderr.lines().all(|line| line.len() <= 4096), "{}: {}", words[0], stderr.len());
+    }
+}
+
+/// Each value that is tried takes a pass over all metrics: with a search for each of them, twice the metrics would
+/// take four times as long.
+#[test]
+fn of_many_metrics_only_the_first_are_searched() {
+    let metric = |place: usize| {
+        format!(
+            "  - {{type: External, external: {{metric: {{name: q{place}}}, target: {{type: AverageValue, \
+             averageValue: 10}}}}}}\n"
+        )
+    };
+    let value = |place: usize| {
+        format!("- {{metricName: q{place}, timestamp: 2026-01-02T00:00:00Z, value: 15}}\n")
+    };
+    let hpa = HPA.split("  - type").next().expect("its start");
+    let hpa = format!("{hpa}{}", (0..130).map(metric).collect::<String>());
+    let values = format!(
+        "apiVersion: external.metrics.k8s.io/v1beta1\nkind: ExternalMetricValueList\nitems:\n{}",
+        (0..130).map(value).collect::<String>()
+    );
+    let input = documents(&[&hpa, REST, &values, STATE]);
+    for curve in [&[][..], &["--curve", "q120"]] {
+        let args =
+            [&["predict", "web", "-f", "-", "--replicas", "3", "-o", "json"][..], curve].concat();
+        let answer: Value = serde_json::from_str(&answer(&args, &input, &[])).expect("JSON");
+        let all = answer["thresholds"].as_array().expect("thresholds");
+        assert_eq!(all.len(), 130);
+        for (place, own) in all.iter().enumerate() {
+            let said = own["error"].as_str().unwrap_or_default();
+            let is_left_out = place >= 100 && (place != 120 || curve.is_empty());
+            assert_eq!(said.starts_with("not searched"), is_left_out, "{place}: {own}");
+        }
+    }
+}
+
+/// Of many HPAs that cannot be read, an answer names some, so that those of all of them do not grow with the square.
+#[test]
+fn of_many_ignored_hpas_some_are_named() {
+    let other = |place: usize| HPA.replace("name: web", &format!("name: other{place}"));
+    let others: Vec<String> = (0..1015).map(other).collect();
+    let parts: Vec<&str> =
+        [HPA, REST, STATE].into_iter().chain(others.iter().map(String::as_str)).collect();
+    let answer: Value = serde_json::from_str(&answer(
+        &["explain", "web", "-f", "-", "-o", "json"],
+        &documents(&parts),
+        &[],
+    ))
+    .expect("JSON");
+    let notes = answer["notes"].as_array().expect("notes");
+    let about = |part: &str| notes.iter().filter(|note| note.to_string().contains(part)).count();
+    assert_eq!(about("shop/other"), 1000, "{notes:?}");
+    assert_eq!(about("15 more HPAs whose targets are unknown are ignored"), 1, "{notes:?}");
 }

@@ -69,6 +69,33 @@ fn workflows_name_what_exists() {
     }
 }
 
+/// A tag can be moved to another commit. What builds a release, and what runs in the pipelines of users, is by
+/// commit, with the tag beside it.
+#[test]
+fn the_actions_of_others_are_pinned() {
+    let workflows = fs::read_dir(root().join(".github/workflows")).expect("workflows");
+    let files = workflows.map(|file| file.expect("a workflow").path());
+    let mut pinned = 0;
+    for file in files.chain([root().join("action.yml")]) {
+        let text = fs::read_to_string(&file).expect("a workflow");
+        for line in text.lines().filter_map(|line| line.split_once("uses:")) {
+            let used = line.1.trim();
+            // Of this repository.
+            if used.starts_with("./") {
+                continue;
+            }
+            let is_pinned = used.split_once('@').is_some_and(|(_, version)| {
+                let (commit, tag) = version.split_once(" # ").unwrap_or((version, ""));
+                let is_commit = commit.len() == 40 && commit.bytes().all(|c| c.is_ascii_hexdigit());
+                is_commit && !tag.is_empty()
+            });
+            assert!(is_pinned, "{}: {used}", file.display());
+            pinned += 1;
+        }
+    }
+    assert!(pinned > 20, "{pinned}");
+}
+
 /// `scripts/install` with the archives of a directory, and with a GitHub CLI that succeeds or fails, and
 /// writes its arguments to a file.
 struct Install<'a> {

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use super::shortened;
+
 /// The path from a document to one of its values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FieldPath(pub(crate) Vec<Step>);
@@ -63,12 +65,20 @@ impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
         for (place, step) in self.0.iter().enumerate() {
-            match step {
-                Step::Element(element) => write!(f, "[{element}]")?,
-                // Such as the keys of labels, which contain dots.
-                Step::Field(name) if !name.chars().all(plain) => write!(f, "[{name}]")?,
-                Step::Field(name) if place == 0 => f.write_str(name)?,
-                Step::Field(name) => write!(f, ".{name}")?,
+            let name = match step {
+                Step::Element(element) => {
+                    write!(f, "[{element}]")?;
+                    continue;
+                }
+                Step::Field(name) => shortened(name),
+            };
+            // Such as the keys of labels, which contain dots.
+            if !name.chars().all(plain) {
+                write!(f, "[{name}]")?;
+            } else if place == 0 {
+                f.write_str(&name)?;
+            } else {
+                write!(f, ".{name}")?;
             }
         }
         Ok(())

@@ -183,17 +183,17 @@ fn what_cannot_be_read_names_the_field() {
         (
             "autoscaling/v2",
             json!({"maxReplicas": "3"}),
-            "spec.maxReplicas: invalid type: string \"3\", expected a 32-bit integer",
+            "spec.maxReplicas: invalid type: string, expected a 32-bit integer",
         ),
         (
             "autoscaling/v2",
             json!({"minReplicas": 2_147_483_648_i64}),
-            "spec.minReplicas: invalid value: integer `2147483648`, expected a 32-bit integer",
+            "spec.minReplicas: invalid value: integer out of range, expected a 32-bit integer",
         ),
         (
             "autoscaling/v1",
             json!({"targetCPUUtilizationPercentage": 1.5}),
-            "spec.targetCPUUtilizationPercentage: invalid type: floating point `1.5`, expected a 32-bit integer",
+            "spec.targetCPUUtilizationPercentage: invalid type: floating point number, expected a 32-bit integer",
         ),
         (
             "autoscaling/v2beta1",
@@ -362,7 +362,7 @@ fn unreadable_annotations_are_ignored_with_a_note() {
             "[0].pods.targetAverageValue: quantities must match the regular expression \
              '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'",
         ),
-        ("behavior", r#"{"ScaleUp": 1}"#, "scaleUp: invalid type: integer `1`, expected an object"),
+        ("behavior", r#"{"ScaleUp": 1}"#, "scaleUp: invalid type: integer, expected an object"),
     ] {
         let hpa = read_v1(&[(name, json!(text))], &json!({"targetCPUUtilizationPercentage": 50}));
         let (key, cause) = (annotations::key(name), want.to_owned());
@@ -473,4 +473,19 @@ fn v2beta2_keeps_tolerances_in_annotations() {
         "metadata.annotations[autoscaling.alpha.kubernetes.io/scale-up-tolerance]: unable to parse \
          quantity's suffix"
     );
+}
+
+#[test]
+fn more_metrics_than_are_evaluated_are_refused() {
+    let metric = r#"{"type": "Resource", "resource": {"name": "cpu"}}"#;
+    let of = |metrics: usize| {
+        let metrics = vec![metric; metrics].join(",");
+        hpa_from_json(&format!(
+            r#"{{"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "spec": {{"metrics": [{metrics}]}}}}"#
+        ))
+    };
+    assert_eq!(of(MAX_METRICS).unwrap().spec.metrics.len(), MAX_METRICS);
+    let error = of(MAX_METRICS + 1).unwrap_err();
+    assert_eq!(error.path, "spec.metrics");
+    assert!(error.message.starts_with("1001 metrics; at most 1000 are evaluated here"), "{error}");
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::apimachinery::go;
+use crate::apimachinery::json::shortened;
 
 /// One reason why the API server rejects an object; prints as `field: message`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +48,7 @@ impl fmt::Display for Invalid {
     }
 }
 
-/// A value that a message shows.
+/// A value that a message shows; of a long one, the start and the end.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Shown<'a> {
     /// A Go `string`, quoted by `%q`.
@@ -63,10 +64,10 @@ pub(crate) enum Shown<'a> {
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Shown::Text(text) => f.write_str(&go::quote(text)),
-            Shown::Json(text) => f.write_str(&go::json_string(text)),
+            Shown::Text(text) => f.write_str(&go::quote(&shortened(text))),
+            Shown::Json(text) => f.write_str(&go::json_string(&shortened(text))),
             Shown::Number(number) => write!(f, "{number}"),
-            Shown::Raw(text) => f.write_str(text),
+            Shown::Raw(text) => f.write_str(&shortened(text)),
         }
     }
 }
@@ -89,7 +90,7 @@ impl Path {
     }
 
     pub(crate) fn key(&self, key: &str) -> Self {
-        Self(format!("{}[{key}]", self.0))
+        Self(format!("{}[{}]", self.0, shortened(key)))
     }
 
     pub(crate) fn duplicate(&self, value: &str) -> Cause {

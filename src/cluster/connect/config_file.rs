@@ -223,7 +223,7 @@ fn entries<T: DeserializeOwned + Default>(
             typed(&content, &format!("{field}[{place}]"))?
         };
         if entries.insert(name.clone(), content).is_some() {
-            return Err(format!("duplicate name {name:?} in {field}"));
+            return Err(format!("{field}[{place}] has the name of another one"));
         }
     }
     Ok(entries)

@@ -80,7 +80,7 @@ fn parse(text: &str) -> Result<Policy, String> {
         "" | "AllowAll" => Ok(Policy::AllowAll),
         "DenyAll" => Ok(Policy::DenyAll),
         "Allowlist" => Ok(Policy::Allowlist(list)),
-        other => Err(format!("invalid credentialPluginPolicy {other:?}")),
+        _ => Err("credentialPluginPolicy is none of AllowAll, DenyAll and Allowlist".to_owned()),
     }
 }
 

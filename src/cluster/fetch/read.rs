@@ -57,7 +57,7 @@ pub(super) fn next_page<'de>(kind: &str, body: impl Read<'de>) -> Result<Option<
     let read = head.deserialize(&mut serde_json::Deserializer::new(body));
     match read {
         // Stopping early makes the parser fail.
-        Err(e) if !head.is_complete() => return Err(e.to_string()),
+        Err(e) if !head.is_complete() => return Err(json::message(&e)),
         _ => {}
     }
     let found = head.kind.unwrap_or_default();
@@ -136,7 +136,7 @@ mod tests {
             (r#"{"metadata":{},"items":[]}"#, Err(r#"the kind is "", not"#)),
             (r#"{"metadata":{},"items":["#, Err("EOF while parsing")),
             ("<html>", Err("expected value")),
-            ("[]", Err("invalid type: sequence, expected an object")),
+            ("[]", Err("invalid type: list, expected an object")),
         ] {
             let got = next_page("PodList", SliceRead::new(body.as_bytes()));
             match (&got, want) {

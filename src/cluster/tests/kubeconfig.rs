@@ -86,7 +86,7 @@ fn broken_files_stop_without_showing_values() {
             "the value of users[0].token has the wrong type",
         ),
         ("users: s3cr3t", "the value of users has the wrong type"),
-        ("clusters: [{name: a}, {name: a}]", "duplicate name \"a\" in clusters"),
+        ("clusters: [{name: a}, {name: a}]", "clusters[1] has the name of another one"),
     ] {
         let path = directory.write("bad", text);
         // Never the pod's own account, even if there is one.

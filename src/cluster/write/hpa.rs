@@ -10,8 +10,7 @@ use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use super::settle::{self, Fate, ReadBack, Told, Write, settled};
-use crate::apimachinery::json;
-use crate::apimachinery::json::SecondsTime;
+use crate::apimachinery::json::{self, SecondsTime};
 use crate::apimachinery::metadata::Metadata;
 use crate::cluster::fetch::discovery::segment;
 use crate::cluster::fetch::read::read;

@@ -166,7 +166,7 @@ fn input(
     options: &Options,
     clock: Timestamp,
 ) -> Result<Input, Error> {
-    let may_share = |other| selected.sharing[own].contains(&other);
+    let may_share = selected.sharing[own].iter().copied();
     let mut input = without_pods(objects, place, own, options, clock, may_share)?;
     let snapshot = &mut input.snapshot;
     let state = objects.state.as_ref();

@@ -119,15 +119,15 @@ fn a_fault_is_told_with_its_place_and_field() {
         ("{\"kind\": \"Pod\",\n \"meta", "in:2:6: EOF while parsing a string"),
         (
             "{\"kind\": \"Pod\",\r\n \"metadata\": {\"ö\": 1, \"name\": 5}}",
-            "in:2:31: metadata.name: invalid type: integer `5`, expected a string",
+            "in:2:31: metadata.name: invalid type: integer, expected a string",
         ),
         (
             "{\"metadata\": {\r\n\"name\": 5}, \"kind\": \"Pod\"}",
-            "in:2:9: metadata.name: invalid type: integer `5`, expected a string",
+            "in:2:9: metadata.name: invalid type: integer, expected a string",
         ),
         (
             r#"{"items": [{"kind": "Pod"}, {"metadata": {"labels": {"a.b/c": 1}}, "kind": "Pod"}], "kind": "List"}"#,
-            "in:1:63: items[1].metadata.labels[a.b/c]: invalid type: integer `1`, expected a string",
+            "in:1:63: items[1].metadata.labels[a.b/c]: invalid type: integer, expected a string",
         ),
         (
             r#"{"kind": "Pod", "metadata": ["a"]}"#,
@@ -145,7 +145,7 @@ fn a_fault_is_told_with_its_place_and_field() {
         ("a: b\n c: d", "in:2:3: mapping values are not allowed in this context"),
         (
             "kind: Pod\nmetadata:\n  labels:\n    ö: ß\n    x: no\n",
-            "in:5:8: metadata.labels.x: invalid type: boolean `false`, expected a string",
+            "in:5:8: metadata.labels.x: invalid type: boolean, expected a string",
         ),
         (
             "---\n---\nkind: Pod\n---\nkind: List\nitems:\n- kind: Pod\n- kind: PodList\n  items: {}\n",
@@ -153,21 +153,21 @@ fn a_fault_is_told_with_its_place_and_field() {
         ),
         ("kind: Pod\n---\nmetadata: {}\n", "in:3:1: not a Kubernetes object: it has no kind"),
         ("- kind: Pod\n", "in: invalid type: list, expected a Kubernetes object"),
-        ("hello", "in: invalid type: string \"hello\", expected a Kubernetes object"),
+        ("hello", "in: invalid type: string, expected a Kubernetes object"),
         (&long, "in: invalid type: list, expected a Kubernetes object"),
-        ("a: .nan\nkind: Pod\n", "in:1:4: value `.nan` is not a finite number"),
+        ("a: .nan\nkind: Pod\n", "in:1:4: not a finite number"),
         // Empty input.
         ("", "in: it is empty"),
         ("# a comment\n---\n---\n", "in: it is empty"),
         // Duplicates.
-        ("kind: Pod\nkind: List\n", "in:2:1: duplicate field `kind`"),
+        ("kind: Pod\nkind: List\n", "in:2:1: duplicate field"),
         (
             r#"{"kind": "Pod", "metadata": {}, "metadata": {}}"#,
             "in:1:44: metadata: duplicate field `metadata`",
         ),
         (
             r#"{"kind": "Pod", "apiVersion": "v1", "kind": "List"}"#,
-            "in:1:51: conflicting kind: \"Pod\" and \"List\"",
+            "in:1:51: two different values of kind",
         ),
         (
             r#"{"kind": "Pod", "metadata": {"labels": {"a": "b", "a": "c"}}}"#,
@@ -243,8 +243,7 @@ fn yaml_numbers_are_read_as_kubectl_would_send_them() {
             format!("kind: Scale\napiVersion: autoscaling/v1\nspec: {{replicas: {written}}}");
         assert_eq!(read(&text).unwrap().scales[0].spec.replicas, replicas, "{written}");
     }
-    for (written, said) in
-        [("5.5", "floating point `5.5`"), ("'5'", "string \"5\""), ("yes", "boolean `true`")]
+    for (written, said) in [("5.5", "floating point number"), ("'5'", "string"), ("yes", "boolean")]
     {
         let text =
             format!("kind: Scale\napiVersion: autoscaling/v1\nspec: {{replicas: {written}}}");

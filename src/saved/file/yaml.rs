@@ -186,28 +186,30 @@ fn place_of(location: serde_yaml::Location) -> (usize, usize) {
     (number(location.line()), number(location.column()))
 }
 
-/// Returns the reader's message without the position, which it repeats, and without advice to programmers.
+/// Words the reader's error without the position, and without any of the text: what it is about may not be a
+/// Kubernetes object.
 fn message_of(error: &serde_yaml::Error) -> String {
+    use serde_yaml::Error as Yaml;
     use serde_yaml::budget::BudgetBreach;
 
-    match error.without_snippet() {
-        serde_yaml::Error::DuplicateMappingKey { key: Some(key), .. } => {
-            format!("duplicate field `{key}`")
+    let message = match error.without_snippet() {
+        Yaml::SerdeInvalidType { unexpected, expected, .. } => {
+            return plain(&format!("invalid type: {unexpected}, expected {expected}"));
         }
-        serde_yaml::Error::SerdeMissingField { .. } => NO_KIND.to_owned(),
-        serde_yaml::Error::AliasError { error, .. } => message_of(error),
-        serde_yaml::Error::Budget { breach, .. } => match breach {
-            BudgetBreach::Depth { .. } => "nested too deeply".to_owned(),
-            BudgetBreach::Documents { .. } => "too many documents".to_owned(),
-            _ => "too large after expanding aliases".to_owned(),
+        // The scanner's texts are fixed, except for a character that it did not expect.
+        Yaml::ExternalMessage { msg, .. } => msg.split(": `").next().unwrap_or_default(),
+        Yaml::Unexpected { expected, .. } => return format!("expected {expected}"),
+        Yaml::DuplicateMappingKey { .. } => "duplicate field",
+        Yaml::SerdeMissingField { .. } => NO_KIND,
+        Yaml::AliasError { error, .. } => return message_of(error),
+        Yaml::UnknownAnchor { .. } => "an alias without its anchor",
+        Yaml::NonFiniteFloat { .. } => "not a finite number",
+        Yaml::Budget { breach, .. } => match breach {
+            BudgetBreach::Depth { .. } => "nested too deeply",
+            BudgetBreach::Documents { .. } => "too many documents",
+            _ => "too large after expanding aliases",
         },
-        error => {
-            let text = error.render_with_formatter(&serde_yaml::UserMessageFormatter);
-            let text = text.lines().next().unwrap_or_default();
-            let end = error.location().and_then(|at| {
-                text.strip_suffix(&format!(" at line {}, column {}", at.line(), at.column()))
-            });
-            plain(end.unwrap_or(text))
-        }
-    }
+        _ => "not readable as YAML",
+    };
+    message.to_owned()
 }

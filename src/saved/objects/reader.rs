@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use super::{Api, ApiError, ControllerState, OWN_API_VERSION, Objects, Undecoded, UndecodedHpa};
 use crate::apimachinery::json;
 use crate::apimachinery::json::place::bytes_until;
-use crate::apimachinery::json::{Text, UniqueMap, null_as_default, plain, string_map};
+use crate::apimachinery::json::{Text, UniqueMap, null_as_default, string_map};
 use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::selector::LabelSelector;
 use crate::saved::wire::{EventObject, LeaseObject, ScaleObject};
@@ -45,14 +45,10 @@ pub(crate) struct Fault {
 impl Fault {
     /// Converts a JSON error in a text.
     pub(crate) fn from_json(error: &serde_json::Error, text: &str) -> Self {
-        let (line, column) = (error.line(), error.column());
-        let message = error.to_string();
-        let suffix = format!(" at line {line} column {column}");
-        let message = message.strip_suffix(&suffix).unwrap_or(&message);
         Self {
-            read: bytes_until(text, line, column),
+            read: bytes_until(text, error.line(), error.column()),
             is_value: error.is_data(),
-            message: plain(message),
+            message: json::message_and_place(error).0,
         }
     }
 
@@ -164,6 +160,27 @@ impl<'de> Visitor<'de> for ObjectReader<'_> {
 /// The error for an object that could be anything.
 pub(crate) const NO_KIND: &str = "not a Kubernetes object: it has no kind";
 
+/// Whether a text can be a kind: an identifier of at most 63 characters, as the API server requires of those
+/// that it is taught.
+fn is_kind(text: &str) -> bool {
+    text.len() <= 63
+        && text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-')
+}
+
+/// Whether a text can be an `apiVersion`: a version, with a group before it.
+fn is_api_version(text: &str) -> bool {
+    let (group, version) = text.rsplit_once('/').unwrap_or(("", text));
+    let is_name = |text: &str| {
+        text.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || b"-.".contains(&c))
+    };
+    !version.is_empty()
+        && group.len() <= 253
+        && version.len() <= 63
+        && is_name(group)
+        && is_name(version)
+}
+
 /// Takes a value of `apiVersion` or `kind`; null and empty count as absent. Go's decoder would use
 /// the last of several, after the preceding fields had been read as something else.
 fn state<E: Error>(key: &str, value: &mut Option<String>, stated: Option<String>) -> Result<(), E> {
@@ -171,7 +188,7 @@ fn state<E: Error>(key: &str, value: &mut Option<String>, stated: Option<String>
         return Ok(());
     };
     match value {
-        Some(earlier) if *earlier != stated => Err(contradiction(key, earlier, &stated)),
+        Some(earlier) if *earlier != stated => Err(contradiction(key)),
         _ => {
             *value = Some(stated);
             Ok(())
@@ -179,8 +196,9 @@ fn state<E: Error>(key: &str, value: &mut Option<String>, stated: Option<String>
     }
 }
 
-fn contradiction<E: Error>(key: &str, earlier: &str, stated: &str) -> E {
-    E::custom(format_args!("conflicting {key}: {earlier:?} and {stated:?}"))
+/// The error for an object that states its version or kind twice; until both are known, nothing of it is quoted.
+fn contradiction<E: Error>(key: &str) -> E {
+    E::custom(format_args!("two different values of {key}"))
 }
 
 impl Objects {
@@ -327,7 +345,10 @@ impl Objects {
             }
             _ => {
                 IgnoredAny::deserialize(fields)?;
-                let kind = (kind.to_owned(), api_version.to_owned());
+                let is_named = is_kind(kind) && is_api_version(api_version);
+                // It may be anything that has a field of this name.
+                let kind = if is_named { (kind, api_version) } else { ("object", "") };
+                let kind = (kind.0.to_owned(), kind.1.to_owned());
                 *self.skipped.entry(kind).or_default() += 1;
             }
         }
@@ -611,7 +632,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for Replay<'_, 'de, A> {
             if let Some(Text(again)) = again
                 && again != earlier
             {
-                return Err(contradiction(&key, earlier, &again));
+                return Err(contradiction(&key));
             }
         }
         Ok(None)

@@ -14,6 +14,8 @@ pub struct NamedMetric {
     pub(in crate::whatif) container: Option<String>,
     /// As [`MetricSpec::selector`] writes it.
     pub(super) selector: Option<String>,
+    /// Whether it is text of a file, which no error quotes.
+    pub(super) is_unquoted: bool,
 }
 
 /// A metric and what is said of it: `NAME=VALUE`, `CONTAINER=NAME=VALUE`, `NAME{SELECTOR}=VALUE`.
@@ -59,7 +61,7 @@ fn named(
     if name.is_empty() {
         return Err(form());
     }
-    Ok(NamedMetric { name: name.to_owned(), container, selector })
+    Ok(NamedMetric { name: name.to_owned(), container, selector, is_unquoted: false })
 }
 
 /// Where the values of a metric are.
@@ -110,7 +112,14 @@ impl NamedMetric {
         let Some((whole, container)) = whole.zip(self.container.as_deref()) else {
             return Ok(Meant { places: self.places(snapshot)?, container: None });
         };
-        has_container(&of_target(snapshot)?, container, false, typed)?;
+        has_container(&of_target(snapshot)?, container, false, typed).map_err(|e| {
+            if self.is_unquoted {
+                let message = format!("{typed}: no pod of the target has such a container");
+                Error { message, ..e }
+            } else {
+                e
+            }
+        })?;
         Ok(Meant { places: vec![whole], container: Some(container.to_owned()) })
     }
 
@@ -124,6 +133,15 @@ impl NamedMetric {
             Error::usage(format!("{flag} {text}: the metric is missing"))
                 .hint("such as cpu, app=cpu for a container, or 'queue_depth{queue=a}'")
         })
+    }
+
+    /// Reads the title of a column, which errors do not quote if it `is_unquoted`.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::read`].
+    pub(in crate::whatif) fn of_column(title: &str, is_unquoted: bool) -> Result<Self, Error> {
+        Ok(Self { is_unquoted, ..Self::read(title, "")? })
     }
 
     /// Its place in the spec; the first where the spec has it several times.
@@ -159,12 +177,19 @@ impl NamedMetric {
         match labels.len() {
             0 => {
                 let there: Vec<String> = metrics.iter().map(MetricSpec::label).collect();
-                Err(Error::usage(format!("the HPA has no metric {self}"))
+                let wanted = match self.is_unquoted {
+                    true => "such metric".to_owned(),
+                    false => format!("metric {self}"),
+                };
+                Err(Error::usage(format!("the HPA has no {wanted}"))
                     .hint(format!("it has {}", there.join(", "))))
             }
             1 => Ok(found),
-            _ => Err(Error::usage(format!("{self} is ambiguous: {}", labels.join(", ")))
-                .hint("name the container, as in --cpu app=80%, or the selector, as in --metric 'NAME{queue=a}=30'")),
+            _ => {
+                let wanted = if self.is_unquoted { "it".to_owned() } else { self.to_string() };
+                Err(Error::usage(format!("{wanted} is ambiguous: {}", labels.join(", ")))
+                .hint("name the container, as in --cpu app=80%, or the selector, as in --metric 'NAME{queue=a}=30'"))
+            }
         }
     }
 }

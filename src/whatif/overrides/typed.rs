@@ -127,7 +127,12 @@ impl Assumptions {
                     Some((container, value)) => (Some(container.to_owned()), value),
                     None => (None, &**text),
                 };
-                let wanted = NamedMetric { name: name.to_owned(), container, selector: None };
+                let wanted = NamedMetric {
+                    name: name.to_owned(),
+                    container,
+                    selector: None,
+                    is_unquoted: false,
+                };
                 assigned.push(Assigned::new(wanted, value, flag, text)?);
             }
         }

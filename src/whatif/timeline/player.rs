@@ -139,11 +139,11 @@ impl Player {
             self.settings.extend(world.setting(stated, trace, meant, &mut requests)?);
         }
         // Of several values that a metric has had by then, the latest.
-        let begun = (0..self.places.len()).filter_map(|column| {
-            let now = |own: &&Stated<'_>| own.column == column && !own.after.is_positive();
-            stated.iter().rfind(now)
-        });
-        let begun: Vec<&Stated<'_>> = begun.collect();
+        let mut begun: Vec<Option<&Stated<'_>>> = vec![None; self.places.len()];
+        for own in stated.iter().filter(|own| !own.after.is_positive()) {
+            begun[own.column] = Some(own);
+        }
+        let begun: Vec<&Stated<'_>> = begun.into_iter().flatten().collect();
         let decision = look(snapshot);
         for stated in &begun {
             let meant = &self.places[stated.column];

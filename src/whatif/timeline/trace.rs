@@ -1,6 +1,8 @@
 //! A load over time, read from CSV: a column of times, one for each metric that changes, and what the
 //! cluster did meanwhile where that was recorded. What a value means for the pods is the business of
-//! [`super::load`].
+//! [`super::load`]. Errors name the line and the column of a table and never quote it: it may be another file.
+
+use std::collections::HashSet;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -13,7 +15,7 @@ use crate::error::Error;
 use crate::numbers::{NoDuration, parse_duration};
 use crate::order;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::{HpaSpec, MetricSpec};
+use crate::snapshot::hpa::{HpaSpec, MAX_METRICS, MetricSpec};
 use crate::snapshot::load::Load;
 use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::{Meant, NamedMetric, share_usage};
@@ -36,6 +38,8 @@ pub struct Trace {
 #[derive(Debug, Clone)]
 struct MetricColumn {
     title: String,
+    /// What errors call it.
+    name: String,
     wanted: NamedMetric,
     samples: Vec<Sample<Typed>>,
     step: Option<SignedDuration>,
@@ -129,6 +133,12 @@ impl Origin {
             line => format!("the load of {source}, row {}", line - 1),
         }
     }
+
+    /// Names a column, of which `number` counts from 0: in a table by its number, because the title is text of a
+    /// file that may be no table at all.
+    fn column(&self, number: usize, title: &str) -> String {
+        if self.has_lines { format!("column {}", number + 1) } else { format!("column {title:?}") }
+    }
 }
 
 impl Trace {
@@ -176,7 +186,7 @@ impl Trace {
                     return Err(place.bad(why).hint("use one form"));
                 }
                 if time <= *before {
-                    let why = format!("time {text} is not after the previous one");
+                    let why = "the time is not after the previous one";
                     return Err(place.bad(why).hint("rows are sorted by time"));
                 }
             }
@@ -184,7 +194,7 @@ impl Trace {
             times.push(time);
             for (text, title) in cells().filter(|(text, _)| !text.is_empty()) {
                 let count = |title| {
-                    let why = |why| place.bad(format!("{title}: {text}: {why}"));
+                    let why = |why| place.bad(format!("{title}: {why}"));
                     read_count(text).map_err(why)
                 };
                 match title {
@@ -302,7 +312,7 @@ impl Trace {
     ) -> Result<Vec<Meant>, Error> {
         let origin = self.origin.at(1);
         let mut places: Vec<Meant> = Vec::with_capacity(self.metrics.len());
-        for MetricColumn { title, wanted, .. } in &self.metrics {
+        for MetricColumn { name, wanted, .. } in &self.metrics {
             let has_whole = wanted.whole(&snapshot.hpa.spec.metrics).is_some();
             let is_of_another = || {
                 others.iter().any(|OtherRun { spec: HpaSpec { metrics, .. }, containers }| {
@@ -312,9 +322,8 @@ impl Trace {
                     wanted.places_in(metrics).is_ok() || has_own || has_container
                 })
             };
-            let typed = format!("column {title:?}");
-            let later = || wanted.find(changed.filter(|_| has_whole)?, &typed).ok();
-            let own = match wanted.find(snapshot, &typed) {
+            let later = || wanted.find(changed.filter(|_| has_whole)?, name).ok();
+            let own = match wanted.find(snapshot, name) {
                 Err(e) => match later() {
                     Some(own) => Ok(own),
                     None if is_of_another() => Ok(Meant { places: Vec::new(), container: None }),
@@ -323,14 +332,14 @@ impl Trace {
                 own => own,
             };
             let own = own.map_err(|e| {
-                let said = e.message.strip_prefix(&format!("{typed}: ")).unwrap_or(&e.message);
-                Error { message: format!("{origin}: {typed}: {said}"), ..e }
+                let said = e.message.strip_prefix(&format!("{name}: ")).unwrap_or(&e.message);
+                Error { message: format!("{origin}: {name}: {said}"), ..e }
             })?;
-            for (MetricColumn { title: other, .. }, taken) in self.metrics.iter().zip(&places) {
+            for (MetricColumn { name: other, .. }, taken) in self.metrics.iter().zip(&places) {
                 let is_same = taken.places.iter().any(|place| own.places.contains(place));
                 if is_same && taken.container == own.container {
                     return Err(Error::usage(format!(
-                        "{origin}: the columns {other:?} and {title:?} are the same metric"
+                        "{origin}: {other} and {name} are the same metric"
                     )));
                 }
                 let firsts = taken.places.first().zip(own.places.first());
@@ -340,8 +349,7 @@ impl Trace {
                 };
                 if shared {
                     return Err(Error::usage(format!(
-                        "{origin}: the columns {other:?} and {title:?} are based on the \
-                         same usage: set only one"
+                        "{origin}: {other} and {name} are based on the same usage: set only one"
                     )));
                 }
             }
@@ -417,8 +425,8 @@ impl Trace {
 
     /// Where a value is, for errors about it.
     pub(super) fn place(&self, stated: &Stated<'_>) -> String {
-        let Stated { column, text, line, .. } = stated;
-        format!("{}: {}: {text}", self.origin.at(*line), self.metrics[*column].title)
+        let Stated { column, line, .. } = stated;
+        format!("{}: {}", self.origin.at(*line), self.metrics[*column].name)
     }
 
     /// An error about a value, with where that is.
@@ -428,24 +436,24 @@ impl Trace {
 
     /// Makes sure that a value has a unit that the metric has.
     pub(super) fn check_unit(&self, spec: &MetricSpec, stated: &Stated<'_>) -> Result<(), Error> {
-        unit::check(spec, stated.text, str::to_owned)
-            .map_err(|why| Error::usage(format!("{}: {why}", self.place(stated))))
+        unit::check(spec, stated.text, str::to_owned).map_err(|_| {
+            let (place, label) = (self.place(stated), spec.label());
+            Error::usage(format!("{place}: not in a unit of {label}"))
+                .hint("values have units, such as 80% of the requests, 500m cores, or 512Mi")
+        })
     }
 }
 
 impl MetricColumn {
     /// Takes a cell.
     fn push(&mut self, time: SignedDuration, text: &str, place: &Place<'_>) -> Result<(), Error> {
-        let title = &self.title;
+        let name = &self.name;
         let value = text.parse::<Value>().map_err(|why| {
             // A quote that is never closed takes in the rows that follow.
-            match text.split_once(['\n', '\r']) {
-                Some((first, _)) => {
-                    place.bad(format!("{title}: {first}: the quote before it is not closed"))
-                }
-                None => {
-                    place.bad(format!("{title}: {text}: {why}")).hint(format!("a value is {FORMS}"))
-                }
+            if text.contains(['\n', '\r']) {
+                place.bad(format!("{name}: a quote is not closed"))
+            } else {
+                place.bad(format!("{name}: {why}")).hint(format!("a value is {FORMS}"))
             }
         })?;
         // In one column, they are a slip of whoever joined two sources.
@@ -457,10 +465,10 @@ impl MetricColumn {
         if let Some(is_percentage) = is_share(&value) {
             let mut before = self.samples.iter().filter_map(|sample| {
                 let typed = sample.value.as_ref()?;
-                Some((is_share(&typed.value)?, sample.line, &typed.text))
+                Some((is_share(&typed.value)?, sample.line))
             });
-            if let Some((_, line, other)) = before.next().filter(|(is, ..)| *is != is_percentage) {
-                let why = format!("{title}: {text}: another unit than {other} in line {line}");
+            if let Some((_, line)) = before.next().filter(|(is, _)| *is != is_percentage) {
+                let why = format!("{name}: another unit than in line {line}");
                 let hint = "use percentages or amounts throughout a column";
                 return Err(place.bad(why).hint(hint));
             }
@@ -482,7 +490,7 @@ fn titles(header: &[String], origin: &Origin) -> Result<(Vec<Title>, Vec<MetricC
         };
         return Err(match header.iter().find(of_another_form) {
             Some(title) if title.eq_ignore_ascii_case("time") => {
-                error.hint(format!("write {title:?} in small letters"))
+                error.hint("write \"time\" in small letters")
             }
             Some(_) => error.hint("separate the columns with commas"),
             None => error.hint(EXAMPLE),
@@ -490,9 +498,15 @@ fn titles(header: &[String], origin: &Origin) -> Result<(Vec<Title>, Vec<MetricC
     }
     let mut titles: Vec<Title> = Vec::with_capacity(header.len());
     let mut metrics: Vec<MetricColumn> = Vec::new();
+    let mut known = HashSet::with_capacity(header.len());
     for (number, title) in header.iter().enumerate() {
-        if header.iter().take(number).any(|other| other == title) {
-            return Err(place.bad(format!("duplicate column {title:?}")));
+        let name = origin.column(number, title);
+        if !known.insert(title) {
+            return Err(place.bad(format!("{name} has the title of another column")));
+        }
+        if metrics.len() > MAX_METRICS {
+            let why = format!("it has more than {MAX_METRICS} columns of metrics");
+            return Err(place.bad(why).hint("leave out those that the HPA does not have"));
         }
         titles.push(match &**title {
             "time" => Title::Time,
@@ -500,9 +514,11 @@ fn titles(header: &[String], origin: &Origin) -> Result<(Vec<Title>, Vec<MetricC
             "ready" => Title::Ready,
             "spec" => Title::Spec,
             _ => {
-                let wanted = NamedMetric::read(title, &format!("{}: column", origin.at(1)))?;
+                let wanted = NamedMetric::of_column(title, origin.has_lines).map_err(|e| {
+                    Error { message: place.bad(format!("{name}: not a metric")).message, ..e }
+                })?;
                 let (title, samples) = (title.clone(), Vec::new());
-                metrics.push(MetricColumn { title, wanted, samples, step: None });
+                metrics.push(MetricColumn { title, name, wanted, samples, step: None });
                 Title::Metric(metrics.len() - 1)
             }
         });
@@ -571,12 +587,12 @@ fn read_time(text: &str) -> Result<(SignedDuration, bool), String> {
         // What Prometheus exports: seconds since 1970. As a duration they would be a lifetime.
         (Ok(duration), _) if is_number(text) && duration >= EPOCH => Ok((duration, true)),
         (Ok(duration), _) => Ok((duration, false)),
-        (Err(why @ NoDuration::Negative), _) => Err(format!("time {text} {why}")),
+        (Err(why @ NoDuration::Negative), _) => Err(format!("the time {why}")),
         (Err(NoDuration::Form), Ok(time)) => Ok((time.duration_since(Timestamp::UNIX_EPOCH), true)),
-        (Err(NoDuration::Form), Err(_)) if is_number(text) && text.len() > 10 => Err(format!(
-            "{text:?} is not a time: seconds since 1970 have ten digits, not milliseconds"
-        )),
-        (Err(NoDuration::Form), Err(_)) => Err(format!("{text:?} is not a time")),
+        (Err(NoDuration::Form), Err(_)) if is_number(text) && text.len() > 10 => {
+            Err("not a time: seconds since 1970 have ten digits, not milliseconds".to_owned())
+        }
+        (Err(NoDuration::Form), Err(_)) => Err("not a time".to_owned()),
     }
 }
 
@@ -636,44 +652,38 @@ mod tests {
             ("0s,80%\n", ":1: the first line has no column \"time\""),
             ("time\n0s\n", ":1: there is no column for a metric"),
             ("time,cpu\n", ":1: there are no rows"),
-            ("time,cpu,cpu\n0s,1,1\n", ":1: duplicate column \"cpu\""),
-            ("time,cpu,time\n0s,1,1\n", ":1: duplicate column \"time\""),
+            ("time,cpu,cpu\n0s,1,1\n", ":1: column 3 has the title of another column"),
+            ("time,cpu,time\n0s,1,1\n", ":1: column 3 has the title of another column"),
             ("time,cpu\n0s,1\n5s\n", ":3: 1 field, where the first line has 2"),
             ("time,cpu\n0s,1,2\n", ":2: 3 fields, where the first line has 2"),
             ("time,cpu\n,1\n", ":2: the time is missing"),
-            ("time,cpu\nsoon,1\n", ":2: \"soon\" is not a time"),
-            ("time,cpu\n-5s,1\n", ":2: time -5s must not be negative"),
-            ("time,cpu\n1e400,1\n", ":2: \"1e400\" is not a time"),
-            ("time,cpu\nNaN,1\n", ":2: \"NaN\" is not a time"),
-            ("time,cpu\n30s,1\n15s,1\n", ":3: time 15s is not after the previous one"),
-            ("time,cpu\n30s,1\n30,1\n", ":3: time 30 is not after the previous one"),
+            ("time,cpu\nsoon,1\n", ":2: not a time"),
+            ("time,cpu\n-5s,1\n", ":2: the time must not be negative"),
+            ("time,cpu\n1e400,1\n", ":2: not a time"),
+            ("time,cpu\nNaN,1\n", ":2: not a time"),
+            ("time,cpu\n30s,1\n15s,1\n", ":3: the time is not after the previous one"),
+            ("time,cpu\n30s,1\n30,1\n", ":3: the time is not after the previous one"),
             (
                 "time,cpu\n0s,1\n2026-11-21T06:00:00Z,1\n",
                 ":3: times are mixed: some are relative to the first pass, some absolute",
             ),
-            (
-                "time,cpu\n0s,80%\n5s,\n10s,1500m\n",
-                ":4: cpu: 1500m: another unit than 80% in line 2",
-            ),
-            ("time,cpu\r\n0s,1\r\n\r\n\r\n5s,x\r\n", ":5: cpu: x: not a value"),
-            ("time,cpu,replicas\n0s,1,-1\n", ":2: replicas: -1: not a number of pods"),
-            ("time,cpu,replicas\n0s,1,2.5\n", ":2: replicas: 2.5: not a number of pods"),
-            ("time,cpu,ready\n0s,1,x\n", ":2: ready: x: not a number of pods"),
+            ("time,cpu\n0s,80%\n5s,\n10s,1500m\n", ":4: column 2: another unit than in line 2"),
+            ("time,cpu\r\n0s,1\r\n\r\n\r\n5s,x\r\n", ":5: column 2: not a value"),
+            ("time,cpu,replicas\n0s,1,-1\n", ":2: replicas: not a number of pods"),
+            ("time,cpu,replicas\n0s,1,2.5\n", ":2: replicas: not a number of pods"),
+            ("time,cpu,ready\n0s,1,x\n", ":2: ready: not a number of pods"),
             ("time,replicas,spec\n0s,1,rollout\n", ":1: there is no column for a metric"),
-            (
-                "time,cpu,ready\n0s,1,100001\n",
-                ":2: ready: 100001: at most 100000 pods can be played",
-            ),
+            ("time,cpu,ready\n0s,1,100001\n", ":2: ready: at most 100000 pods can be played"),
             (
                 "time,cpu\n1763272800000,1\n",
-                ":2: \"1763272800000\" is not a time: seconds since 1970 have ten digits, not \
+                ":2: not a time: seconds since 1970 have ten digits, not \
                  milliseconds",
             ),
-            ("time,cpu\n0s,\"1\n5s,2\n", ":2: cpu: 1: the quote before it is not closed"),
-            ("time,cpu\n0s,80%%\n", ":2: cpu: 80%%: not a value"),
-            ("time,cpu\n0s,NaN\n", ":2: cpu: NaN: not a value"),
-            ("time,cpu\n0s,-5\n", ":2: cpu: -5: must not be negative"),
-            ("time,cpu\n0s,1e400\n", ":2: cpu: 1e400: larger than any metric can be"),
+            ("time,cpu\n0s,\"1\n5s,2\n", ":2: column 2: a quote is not closed"),
+            ("time,cpu\n0s,80%%\n", ":2: column 2: not a value"),
+            ("time,cpu\n0s,NaN\n", ":2: column 2: not a value"),
+            ("time,cpu\n0s,-5\n", ":2: column 2: must not be negative"),
+            ("time,cpu\n0s,1e400\n", ":2: column 2: larger than any metric can be"),
         ] {
             let error = Trace::read(text.as_bytes(), "load.csv").unwrap_err();
             assert_eq!(
@@ -683,11 +693,12 @@ mod tests {
             );
         }
         for (text, message) in [
-            ("time,\n0s,1\n", "the trace load.csv:1: column : the metric is missing"),
-            ("time,a{b\n0s,1\n", "the trace load.csv:1: column a{b: the metric is missing"),
+            ("time,\n0s,1\n", ":1: column 2: not a metric"),
+            ("time,a{b\n0s,1\n", ":1: column 2: not a metric"),
+            ("time,a{b in}\n0s,1\n", ":1: column 2: not a metric"),
         ] {
             let error = Trace::read(text.as_bytes(), "load.csv").unwrap_err();
-            assert_eq!(error.message, message);
+            assert_eq!(error.message, format!("failed to read the trace load.csv{message}"));
         }
         let error = Trace::read(b"time,cpu\n0s,\xff\n", "load.csv").unwrap_err();
         assert_eq!(error.message, "failed to read the trace load.csv:2: not UTF-8 text");

@@ -64,6 +64,9 @@ const AFTER: Duration = Duration::from_secs(10);
 /// A status that stands longer than this has been confirmed by two passes.
 const STANDING: Duration = Duration::from_secs(40);
 
+/// The next pass comes within a sync period, and its status is seen by a look soon after.
+const NEXT: Duration = Duration::from_secs(18);
+
 /// What the program said of an HPA at a time.
 #[derive(Debug)]
 struct Said {
@@ -92,6 +95,20 @@ pub(crate) enum Verdict {
     Unseen,
     /// They differ in this, whenever it was asked.
     Differs(String),
+}
+
+/// How the answers about the next pass compare with it: of those whose pass was seen, with the same metrics and
+/// replicas.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub(crate) struct Answers {
+    /// How many answers were compared.
+    pub(crate) all: usize,
+    /// How many were certain.
+    pub(crate) certain: usize,
+    /// How many had the replicas of the pass as the most likely ones.
+    pub(crate) likeliest: usize,
+    /// What was said where the replicas of the pass were outside the range.
+    pub(crate) outside: Vec<String>,
 }
 
 /// The HPAs of a namespace while they are watched.
@@ -162,7 +179,58 @@ impl<'t> Watch<'t> {
     }
 }
 
+impl Watch<'_> {
+    /// Judges each answer by the pass that followed, whether or not that wrote a status of its own.
+    pub(crate) fn answers(&self) -> BTreeMap<&str, Answers> {
+        let end = self.begun.elapsed();
+        self.hpas.iter().map(|(name, hpa)| (name.as_str(), hpa.answers(end))).collect()
+    }
+}
+
 impl Hpa {
+    fn answers(&self, end: Duration) -> Answers {
+        let mut answers = Answers::default();
+        for said in self.said.iter().filter(|said| said.at + NEXT <= end) {
+            let after = self.after(said);
+            let replicas = |status: &Value| status["desiredReplicas"].as_i64();
+            let (Some(first), Some(likeliest)) = (after.first(), replicas(&said.outcome["status"]))
+            else {
+                continue;
+            };
+            answers.all += 1;
+            answers.certain += usize::from(said.certain);
+            let is = |want: i64| after.iter().any(|status| replicas(status) == Some(want));
+            answers.likeliest += usize::from(is(likeliest));
+            let bound = |end: &str| said.range[end].as_i64().unwrap_or(likeliest);
+            let (min, max) = (bound("min"), bound("max"));
+            if !after.iter().any(|it| replicas(it).is_some_and(|it| (min..=max).contains(&it))) {
+                let (at, got) = (said.at, &first["desiredReplicas"]);
+                answers.outside.push(format!("after {at:.0?}: said {min} to {max}, then {got}"));
+            }
+        }
+        answers
+    }
+
+    /// Returns the statuses of the pass after an answer, with the same metrics and replicas: those that are new
+    /// within a sync period, or else the one that stands at its end.
+    fn after(&self, said: &Said) -> Vec<&Value> {
+        let end = said.at + NEXT;
+        let fits = |status: &Value| {
+            let is = &said.outcome["status"];
+            ["currentMetrics", "currentReplicas"]
+                .iter()
+                .all(|field| difference(field, &is[field], &status[field]).is_none())
+        };
+        let until_end = || self.statuses.iter().filter(|(at, _)| *at <= end);
+        let new = until_end().filter(|(at, status)| *at > said.at && fits(status));
+        let new: Vec<&Value> = new.map(|(_, status)| status).collect();
+        if !new.is_empty() {
+            return new;
+        }
+        let standing = until_end().next_back().map(|(_, status)| status);
+        standing.into_iter().filter(|status| fits(status)).collect()
+    }
+
     fn judge(&self, status: &Value, from: Duration, to: Duration) -> Verdict {
         let fits = |said: &&Said| {
             let is = &said.outcome["status"];
@@ -217,5 +285,55 @@ fn difference(path: &str, said: &Value, written: &Value) -> Option<String> {
             })
         }
         _ => (said != written).then(|| format!("{path}: said {said}, written {written}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use serde_json::{Value, json};
+
+    use super::{Answers, Hpa, Said};
+
+    fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn status(usage: i64, replicas: i64) -> Value {
+        json!({"currentMetrics": [usage], "currentReplicas": 4, "desiredReplicas": replicas})
+    }
+
+    /// An answer at second 100 for a usage of 7, and statuses that are new at these seconds.
+    fn answers(said: i64, range: [i64; 2], statuses: &[(u64, i64, i64)]) -> Answers {
+        let said = Said {
+            at: seconds(100),
+            outcome: json!({"status": status(7, said)}),
+            certain: range[0] == range[1],
+            range: json!({"min": range[0], "max": range[1]}),
+        };
+        let statuses =
+            statuses.iter().map(|(at, usage, replicas)| (seconds(*at), status(*usage, *replicas)));
+        Hpa { said: vec![said], statuses: statuses.collect() }.answers(seconds(200))
+    }
+
+    #[test]
+    fn an_answer_is_judged_by_the_pass_that_follows() {
+        // What was said, its range, the statuses; whether it was compared, likeliest, and inside.
+        for (said, range, statuses, want) in [
+            (4, [4, 4], &[(50, 7, 4)][..], Some([true, true])),
+            (3, [3, 3], &[(50, 7, 4)], Some([false, false])),
+            (3, [3, 4], &[(50, 7, 4)], Some([false, true])),
+            (3, [3, 3], &[(50, 7, 4), (110, 7, 3)], Some([true, true])),
+            (4, [4, 4], &[(50, 7, 4), (110, 7, 3)], Some([false, false])),
+            // Another usage than at the pass says nothing, and neither does a pass that was not seen.
+            (4, [4, 4], &[(50, 7, 4), (110, 8, 3)], None),
+            (4, [4, 4], &[(130, 7, 4)], None),
+        ] {
+            let got = answers(said, range, statuses);
+            let of = |got: &Answers| [got.likeliest == 1, got.outside.is_empty()];
+            assert_eq!((got.all == 1).then(|| of(&got)), want, "{said} {statuses:?}");
+            assert_eq!(got.certain, usize::from(got.all == 1 && range[0] == range[1]));
+        }
     }
 }

@@ -56,4 +56,5 @@ fn a_status_is_compared_word_for_word() {
     watch.look();
     assert_eq!(watch.verdicts()["web"][2], Verdict::Unseen);
     assert_eq!(watch.verdicts()["web"][0], Verdict::Same(events));
+    assert_eq!(watch.answers()["web"].all, 0, "no pass was waited for");
 }

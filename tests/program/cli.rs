@@ -609,7 +609,15 @@ fn predict_takes_one_hpa_and_no_name_if_there_is_only_one() {
         ),
         (&[], &REST.to_owned(), "the input has no HorizontalPodAutoscaler", None),
         (&["web", "api"], &several(), "predict takes one HPA, not 2: web, api", None),
-        (&["shop/web", "-n", "test"], &several(), "shop/web contradicts -n test", None),
+        (
+            &["shop/web", "-n", "test"],
+            &several(),
+            "shop/web contradicts -n test",
+            Some(
+                "shop is not a known type, so it is read as a namespace; types are hpa, deploy, sts, rs, rc, ro \
+                 and RESOURCE.GROUP",
+            ),
+        ),
     ] {
         let args = [&["predict", "-f", "-"], args].concat();
         let (error, hint, code) = refusal(&run(&args, input, &[]));
@@ -1692,8 +1700,14 @@ fn of_many_metrics_only_the_first_are_searched() {
 
 /// Of many HPAs that cannot be read, an answer names some, so that those of all of them do not grow with the square.
 #[test]
-fn of_many_ignored_hpas_some_are_named() {
-    let other = |place: usize| HPA.replace("name: web", &format!("name: other{place}"));
+fn of_many_hpas_with_unknown_selectors_some_are_named() {
+    // Their targets do not exist any more, and the controller may remember their selectors.
+    const PASSED: &str =
+        "status: {conditions: [{type: ScalingActive, reason: ValidMetricFound}]}\n";
+    let other = |place: usize| {
+        let hpa = HPA.replace("name: web", &format!("name: other{place}"));
+        hpa.replace("namespace: shop}", "namespace: shop, uid: u}") + PASSED
+    };
     let others: Vec<String> = (0..1015).map(other).collect();
     let parts: Vec<&str> =
         [HPA, REST, STATE].into_iter().chain(others.iter().map(String::as_str)).collect();
@@ -1706,5 +1720,5 @@ fn of_many_ignored_hpas_some_are_named() {
     let notes = answer["notes"].as_array().expect("notes");
     let about = |part: &str| notes.iter().filter(|note| note.to_string().contains(part)).count();
     assert_eq!(about("shop/other"), 1000, "{notes:?}");
-    assert_eq!(about("15 more HPAs whose targets are unknown are ignored"), 1, "{notes:?}");
+    assert_eq!(about("unknown whether 15 more HPAs select the same pods"), 1, "{notes:?}");
 }

@@ -10,6 +10,11 @@ use crate::snapshot::memory::ScaleEvent;
 pub enum Ground {
     /// No pass has run on the HPA.
     NeverReconciled,
+    /// The leader has lost its lease, and its memory with it.
+    LeaderLost {
+        /// When it last renewed the lease.
+        renewed: Timestamp,
+    },
     /// The status says nothing about the recommendations.
     StatusSilent(StatusSilent),
     /// The last status.

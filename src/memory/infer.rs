@@ -83,9 +83,9 @@ pub fn inherit(
     let likely = Memory {
         recommendations: held
             .iter()
-            .map(|held| within(&known, held, highest, lowest))
             // A longer window does not bring back what has been overwritten.
-            .filter(|it| it.time >= known.last_pass().minus(known.retention()))
+            .filter(|held| held.likely.time >= known.last_pass().minus(known.retention()))
+            .map(|held| within(&known, held, highest, lowest))
             .collect(),
         scale_up_events,
         scale_down_events,
@@ -103,10 +103,12 @@ pub fn inherit(
     Remembered { likely, knowledge, possible: Some(possible), grounds }
 }
 
-/// Returns the most likely recommendation, within the bounds of the windows that contain it.
+/// Returns the most likely recommendation, within the bounds of the windows that contain it. Its time is
+/// shifted by how much later than now the next pass runs.
 fn within(known: &Known<'_>, held: &Held, highest: Extreme, lowest: Extreme) -> Recommendation {
-    let Recommendation { mut replicas, time } = held.likely;
-    let age = known.now.duration_since(time);
+    let mut replicas = held.likely.replicas;
+    let age = known.likely_pass().duration_since(held.likely.time);
+    let time = known.now.minus(age);
     if age <= known.down_window {
         replicas = highest.at_most.map_or(replicas, |high| replicas.min(high));
     }

@@ -182,6 +182,11 @@ impl From<&Ground> for BasisView {
             Ground::NeverReconciled => {
                 Self::new("history", "empty: no pass over this HPA yet", "its status")
             }
+            Ground::LeaderLost { renewed } => Self::new(
+                "history",
+                format!("empty: the leader last renewed its lease at {}", SecondsTime(*renewed)),
+                "the controller manager's lease, and no status or event since",
+            ),
             Ground::StatusSilent(why) => {
                 let source = match why {
                     StatusSilent::LaterLost => {

@@ -65,6 +65,10 @@ pub struct SeenPass {
     /// The most likely recommendation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub likely: Option<i32>,
+    /// The replicas that its passes found: what a controller that started with one of them has
+    /// recommended first. `None` if they are unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<i32>,
     /// When the status was written.
     #[serde(serialize_with = "time::serialize")]
     pub time: Timestamp,

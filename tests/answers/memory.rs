@@ -233,7 +233,7 @@ fn follows(
         let before = before.into_iter().filter(|_| started == 0);
         let mut possible = before.chain(near);
         // A known course is not followed beyond this many steps.
-        let is_cut = remembered.possible.is_none() && upcoming.len() == STEPS;
+        let is_cut = remembered.possible.is_none() && upcoming.len() + 1 >= STEPS;
         if is_cut && upcoming.last().is_some_and(|step| step.time <= *time + slack) {
             return;
         }

@@ -11,10 +11,10 @@ use super::recommendations::{self, Held};
 use super::rhythm::Rhythm;
 use super::spans::{periods, windows};
 use super::{
-    Extreme, Knowledge, Memory, Possible, Remembered, past_proposal, scale_events, states,
+    Extreme, Knowledge, Memory, Possible, Remembered, past_proposal, recorded, scale_events, states,
 };
 use crate::calendar::Calendar;
-use crate::snapshot::Scale;
+use crate::snapshot::{Scale, Snapshot};
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{DEPLOYMENT, Evidence};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
@@ -100,7 +100,11 @@ pub fn inherit(
     if knowledge == Knowledge::Inferred {
         grounds.push(Ground::Controller(running(&known)));
     }
-    Remembered { likely, knowledge, possible: Some(possible), grounds }
+    let mut remembered = Remembered { likely, knowledge, possible: Some(possible), grounds };
+    if let Some(past) = &evidence.recorded {
+        recorded::narrow(&known, sighting.as_ref(), past, &mut remembered);
+    }
+    remembered
 }
 
 /// Returns the most likely recommendation, within the bounds of the windows that contain it. Its time is
@@ -182,6 +186,16 @@ pub fn window(hpa: &Hpa, controller: &Controller) -> SignedDuration {
     let (up, down) = windows(&hpa.spec, controller);
     let period = hpa.spec.behavior.as_ref().and_then(|behavior| periods(behavior).pop_last());
     up.max(down).max(period.unwrap_or_default()).plus(Rhythm::of(controller).longest)
+}
+
+/// Returns when the next pass over the HPA of an input is most likely.
+pub fn next_pass(input: &Input) -> Timestamp {
+    let Input { snapshot: Snapshot { hpa, controller, now, .. }, evidence, .. } = input;
+    if !times(hpa, *now, evidence).all(is_ordinary) {
+        return *now;
+    }
+    let current = hpa.status.current_replicas;
+    Known::new(hpa, &hpa.spec, current, controller, *now, evidence).likely_pass()
 }
 
 /// Whether the controller has never written anything about it.

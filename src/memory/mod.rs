@@ -8,6 +8,7 @@ mod known;
 mod past_proposal;
 mod recommendations;
 mod rhythm;
+mod recorded;
 pub mod sampled;
 mod scale_events;
 pub mod sighting;

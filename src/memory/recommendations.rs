@@ -14,6 +14,7 @@ use super::{Ends, Extreme};
 use crate::calendar::Calendar;
 use crate::snapshot::evidence::SeenPass;
 use crate::snapshot::memory::Recommendation;
+use crate::snapshot::past::Bounds;
 
 /// A recommendation that is certainly in the list, unless the controller has restarted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -354,6 +355,12 @@ fn added(known: &Known<'_>, sighting: Option<&Sighting>, side: Side) -> i32 {
     let Some(seen) = sighting else { return side.most() };
     let proposed = side.more(*seen.proposal.start(), *seen.proposal.end());
     known.listed_last().map_or(proposed, |found| side.more(proposed, found))
+}
+
+/// Returns the bounds of what the last pass added to the list.
+pub(super) fn added_bounds(known: &Known<'_>, sighting: Option<&Sighting>) -> Bounds {
+    let of = |side| added(known, sighting, side);
+    Bounds { at_least: of(Side::Up), at_most: of(Side::Down) }
 }
 
 /// Returns bounds of the highest recommendation that holds back scaling down at the next pass, and of

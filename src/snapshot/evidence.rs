@@ -29,6 +29,8 @@ pub struct Evidence {
     pub counted: Option<Counted>,
     /// The past of the pass, if it is explained from a history of samples.
     pub past: Option<Past>,
+    /// The passes before now, from a history of samples.
+    pub recorded: Option<Past>,
 }
 
 /// The `status.replicas` of a target, which averages per pod are computed over, while its status was
@@ -179,6 +181,7 @@ impl Evidence {
             rescales: self.rescales.clone(),
             counted: self.counted,
             past: self.past.clone(),
+            recorded: self.recorded.clone(),
         }
     }
 }

@@ -6,6 +6,8 @@
 #![allow(clippy::print_stdout, reason = "the shares are printed")]
 #![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
 
+mod history;
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
@@ -16,9 +18,11 @@ use clap::Parser;
 use jiff::SignedDuration;
 use kubectl_hpa::args::{Cli, Verb};
 use kubectl_hpa::engine;
+use kubectl_hpa::memory::infer;
 use kubectl_hpa::memory::states::{self, Chain};
 use kubectl_hpa::memory::{Memory, Remembered};
 use kubectl_hpa::outlook::{Outlook, Range};
+use kubectl_hpa::past::{Origin, record};
 use kubectl_hpa::saved::save;
 use kubectl_hpa::snapshot::Snapshot;
 use kubectl_hpa::snapshot::evidence::{Counted, Lease};
@@ -49,6 +53,8 @@ enum Past {
     Kept,
     /// And a lease, which the recorded controller, started together with its HPAs, did not have.
     Led,
+    /// And what a Prometheus has recorded of the run.
+    Recorded,
 }
 
 /// What an API server has about a run up to a moment.
@@ -81,7 +87,7 @@ impl SeenSoFar {
         let acquired = states.first().and_then(|state| state.written.created);
         let duration = SignedDuration::from_secs(15);
         let lease = acquired.map(|acquired| Lease { acquired, renewed: *now, duration });
-        evidence.lease = lease.filter(|_| past == Past::Led);
+        evidence.lease = lease.filter(|_| past != Past::Kept);
     }
 }
 
@@ -99,6 +105,12 @@ fn check(name: &str, past: Past, every: usize) -> Share {
         };
         let mut input = input.clone();
         seen.give(&mut input, past);
+        if past == Past::Recorded {
+            let history = history::history(&moments(name)[..=place]);
+            let next = infer::next_pass(&input);
+            let recorded = record(&input, &history, next, Origin::default()).unwrap();
+            input.evidence.recorded = Some(recorded);
+        }
         let (decision, explanation) = common::explain(&input);
         let Snapshot { scale: Ok(scale), .. } = &input.snapshot else {
             panic!("{name} at {time}: no scale");
@@ -133,7 +145,7 @@ fn the_next_pass_ends_inside_the_range_long() {
 
 fn ends_inside_the_range(every: usize) {
     for name in NAMES {
-        for past in [Past::None, Past::Kept, Past::Led] {
+        for past in [Past::None, Past::Kept, Past::Led, Past::Recorded] {
             let Share { compared, certain, right } = check(name, past, every);
             let percent = |count: usize| 100.0 * count as f64 / compared as f64;
             println!(

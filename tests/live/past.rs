@@ -468,7 +468,6 @@ fn a_moment_that_the_history_has_nothing_of_is_an_error() {
     explain(&asked).fails(1, &["Prometheus has no samples of Deployment/web and its pods at"]);
     for (flags, part) in [
         (&["--at", "1h"][..], "--prometheus"),
-        (&["--prometheus", &url], "--prometheus requires --at"),
         (&["--at", "2027-01-01T00:00:00Z", "--prometheus", &url], "is later than"),
         (&["--at", "yesterday", "--prometheus", &url], "neither a time"),
         (&["--at", "1h", "--prometheus", &url, "--now", "2026-11-21T07:20:00Z"], "--now"),

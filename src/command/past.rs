@@ -19,9 +19,9 @@ use crate::prometheus::grid::Grid;
 use crate::prometheus::history::{History, Samples, ValueHistory};
 use crate::prometheus::load::{Answered, copies, followed, not_one, several, warnings};
 use crate::prometheus::queries::{MAX_REPLICAS, Purpose, Question, Sampled, Wanted, title};
+use crate::report::notes::load::text as load_note;
 use crate::snapshot::hpa::{MetricSource, MetricSpec};
 use crate::snapshot::input::Input;
-use crate::report::notes::load::text as load_note;
 use crate::snapshot::load::LoadQuery;
 use crate::snapshot::past::Bounds;
 

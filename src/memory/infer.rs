@@ -14,13 +14,13 @@ use super::{
     Extreme, Knowledge, Memory, Possible, Remembered, past_proposal, recorded, scale_events, states,
 };
 use crate::calendar::Calendar;
-use crate::snapshot::{Scale, Snapshot};
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{DEPLOYMENT, Evidence};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::written::Written;
+use crate::snapshot::{Scale, Snapshot};
 
 /// Infers the memory for the next pass over a target; the evidence is about all HPAs of its name.
 pub fn infer(

@@ -178,7 +178,8 @@ impl Recorded<'_> {
     /// Adds what is certain to the lists with which holds end soonest.
     fn shorten(&self, down: &mut Ends, up: &mut Ends) {
         let later = self.known.latest_pass().duration_since(self.known.now).plus(DRIFT);
-        let entry = |replicas, time: Timestamp| Recommendation { replicas, time: time.minus(later) };
+        let entry =
+            |replicas, time: Timestamp| Recommendation { replicas, time: time.minus(later) };
         let certain = self.certain(self.known.down_window);
         down.soonest.extend(certain.map(|it| entry(it.recommended.at_least, it.time)));
         let certain = self.certain(self.known.up_window);

@@ -91,7 +91,11 @@ pub(super) fn remember(
 }
 
 /// Returns the lists of scale changes at whose bounds their times may be, and the most likely one.
-pub(super) fn changes(past: &Past, spec: &HpaSpec, now: Timestamp) -> (Vec<Vec<ScaleEvent>>, Vec<ScaleEvent>) {
+pub(super) fn changes(
+    past: &Past,
+    spec: &HpaSpec,
+    now: Timestamp,
+) -> (Vec<Vec<ScaleEvent>>, Vec<ScaleEvent>) {
     let longest = spec.behavior.as_ref().and_then(|behavior| periods(behavior).pop_last());
     let Some(longest) = longest else { return (vec![Vec::new()], Vec::new()) };
     let list = |time: &dyn Fn(bool, Timestamp, Timestamp) -> Timestamp| -> Vec<ScaleEvent> {

@@ -471,7 +471,7 @@ fn a_moment_that_the_history_has_nothing_of_is_an_error() {
         (&["--at", "2027-01-01T00:00:00Z", "--prometheus", &url], "is later than"),
         (&["--at", "yesterday", "--prometheus", &url], "neither a time"),
         (&["--at", "1h", "--prometheus", &url, "--now", "2026-11-21T07:20:00Z"], "--now"),
-        (&["--at", "1h", "--prometheus", &url, "--query", "cpu=x"], "--at reads the record"),
+        (&["--at", "1h", "--prometheus", &url, "--query", "cpu=x"], "are read anyway"),
         (&["--at", "1h", "--prometheus", &url, "--query", "rps=x"], "the HPA has no metric rps"),
     ] {
         explain(flags).fails(2, &[part]);

@@ -3,8 +3,9 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
+use super::super::ground::Contradiction;
 use super::super::states::tests::{above, event, of, pass, second, state};
-use super::super::{Extreme, Ground, Knowledge, Possible, Remembered};
+use super::super::{Extreme, Ground, Knowledge, Memory, Possible, Remembered};
 use super::{
     Controller, Evidence, Hpa, Known, Recommendation, Running, Scale, StatusSilent,
     averages_over_target, infer, trusts_events, window, windows, within,
@@ -18,6 +19,7 @@ use crate::saved::objects::Objects;
 use crate::snapshot::evidence::{Event, Lease, Rescales, SeenPass};
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::memory::ScaleEvent;
+use crate::snapshot::past::{Bounds, Past, PastPass};
 
 /// Returns the highest recommendation, given the bounds from statuses, each from one second to another.
 fn highest(hpa: &Hpa, seen: &[(i32, i32, i64, i64)], now: i64) -> Extreme {
@@ -389,4 +391,121 @@ fn rescales_that_only_events_tell_of_need_those_of_the_target() {
         })
     };
     assert_eq!((seen_for(319), seen_for(320), seen_for(321)), (true, false, false));
+}
+
+/// A history of passes whose recommendations are known, for 8 replicas all the time.
+fn recorded(passes: &[((i32, i32), i64)]) -> Past {
+    let pass = |&((at_least, at_most), time): &((i32, i32), i64)| PastPass {
+        time: second(time),
+        recommended: Bounds { at_least, at_most },
+        likely: None,
+        found: Some(Bounds::exactly(8)),
+    };
+    Past {
+        source: "https://prometheus".to_owned(),
+        queries: Vec::new(),
+        warnings: Vec::new(),
+        read: second(101),
+        scrape: Some(15),
+        lacks: Vec::new(),
+        changed: Vec::new(),
+        kept: Vec::new(),
+        replicas: Bounds::exactly(8),
+        proposal: None,
+        passes: passes.iter().map(pass).collect(),
+        rescales: Vec::new(),
+        recorded: None,
+    }
+}
+
+/// A hold at 8 replicas, by a recommendation at a time that the status does not show.
+#[test]
+fn a_history_makes_the_bounds_narrower_where_it_agrees_with_the_api() {
+    let of = |past: Option<Past>, leads: bool| {
+        let mut hpa = state((100, 0, 8, None));
+        hpa.status.conditions[0].reason = "ScaleDownStabilized".to_owned();
+        hpa.written.created = Some(second(-900));
+        let evidence = if leads { lease(second(-900), second(101)) } else { Evidence::default() };
+        let found = remembered(&hpa, &Evidence { recorded: past, ..evidence }, second(101));
+        (found.possible.unwrap().highest, found.grounds)
+    };
+    let bounds = |past: Option<Past>| of(past, true).0;
+    let (alone, _) = of(None, true);
+    assert_eq!(alone, Extreme { at_least: Some(0), at_most: Some(8) });
+    let (found, grounds) = of(Some(recorded(&[((8, 9), 85), ((3, 5), 100)])), true);
+    assert_eq!(found, Extreme { at_least: Some(8), at_most: Some(8) });
+    assert!(grounds.iter().any(|it| matches!(it, Ground::Recorded { .. })), "{grounds:?}");
+    // Nothing is added by gaps, by what may have left the window, and by passes over another spec.
+    let unknown = (0, i32::MAX);
+    assert_eq!(bounds(Some(recorded(&[(unknown, 85)]))), alone);
+    assert_eq!(bounds(Some(recorded(&[((8, 9), -178)]))), alone);
+    assert_eq!(bounds(Some(recorded(&[((8, 9), 2)]))), alone);
+    // It never makes them wider, nor is it believed against the status or the scale.
+    assert_eq!(bounds(Some(recorded(&[((0, 20), 85)]))), alone);
+    let contradicted = |past: Past, want: Contradiction| {
+        let (found, grounds) = of(Some(past), true);
+        assert_eq!(found, alone);
+        assert!(grounds.contains(&Ground::Contradicted(want)), "{grounds:?}");
+    };
+    let other = recorded(&[((8, 9), 85), ((8, 9), 100)]);
+    contradicted(other, Contradiction::Recommendations);
+    contradicted(recorded(&[((9, 9), 85)]), Contradiction::Recommendations);
+    let replicas = Past { replicas: Bounds::exactly(7), ..recorded(&[((8, 9), 85)]) };
+    contradicted(replicas, Contradiction::Replicas);
+    // A controller that has restarted may have recommended what it found instead.
+    let mut fewer = recorded(&[((8, 9), 70), ((0, 0), 85)]);
+    fewer.passes[1].found = Some(Bounds::exactly(6));
+    assert_eq!(of(Some(fewer.clone()), true).0.at_least, Some(8));
+    assert_eq!(of(Some(fewer), false).0.at_least, Some(6));
+}
+
+/// Without earlier states, a status does not show how old the recommendation is that holds: two controllers with
+/// the same status and another next pass. So no narrower bounds are right.
+#[test]
+fn what_holds_may_end_at_once_or_last() {
+    const PASSES: i64 = 30;
+    let run = |high_until: i64| {
+        let mut memory = Memory::default();
+        let mut hpa: Option<Hpa> = None;
+        let mut results = Vec::new();
+        for pass in 0..=PASSES {
+            // 25 for some time, then 14, and 12 at the last passes.
+            let wanted = match pass {
+                _ if pass <= high_until => 25,
+                _ if pass < PASSES - 1 => 14,
+                _ => 12,
+            };
+            let metric = build::external("queue", &build::average("1"));
+            let spec = json!({"maxReplicas": 20, "metrics": [metric]});
+            let queue = build::queue(&[&wanted.to_string()]);
+            let items = [build::hpa(&spec), build::scale(20), queue, build::state(&json!({}))];
+            let mut objects = Objects::default();
+            read_text(&build::list(items), "state", &mut objects).unwrap();
+            let now = Some(second(15 * pass));
+            let options = Options { name: "web".to_owned(), now, ..Options::default() };
+            let mut snapshot = assemble(objects, &options, second(0)).unwrap().snapshot;
+            snapshot.hpa = match &hpa {
+                Some(hpa) => hpa.clone(),
+                None => snapshot.hpa,
+            };
+            let decision = crate::engine::reconcile(&snapshot, &memory);
+            let status = decision.outcome.status.clone().unwrap();
+            let mut next = snapshot.hpa.clone();
+            if pass < PASSES {
+                if next.status != status {
+                    next.written.status = Some(snapshot.now);
+                }
+                next.status = status;
+                memory = decision.memory.clone();
+            }
+            results.push((decision.replicas_after(), next.written.status));
+            hpa = Some(next);
+        }
+        (hpa.unwrap(), results.pop().unwrap().0)
+    };
+    // The last one of 25 leaves the window of 300 s with the last pass, or much later.
+    let (one, ends) = run(PASSES - 20);
+    let (other, lasts) = run(PASSES - 3);
+    assert_eq!(one, other, "the API shows the same");
+    assert_eq!((ends, lasts), (Some(14), Some(20)));
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use kubectl_hpa::prometheus::history::{
     ContainerHistory, History, PodHistory, Samples, ValueHistory,
 };
@@ -32,11 +33,11 @@ pub(super) fn history(moments: &[Input]) -> History {
         for pod in &snapshot.pods {
             let own = pods.entry(pod.name.clone()).or_insert_with(|| PodHistory {
                 name: pod.name.clone(),
-                created: pod.created.map(|created| created.as_second()),
+                created: pod.created.map(Timestamp::as_second),
                 phases: [Phase::Pending, Phase::Running].map(|it| (it, Samples::default())).into(),
                 ..PodHistory::default()
             });
-            own.started = pod.start_time.map(|time| time.as_second());
+            own.started = pod.start_time.map(Timestamp::as_second);
             add(&mut own.seen, 1.0);
             for (phase, samples) in &mut own.phases {
                 add(samples, f64::from(u8::from(pod.phase == *phase)));
@@ -57,8 +58,7 @@ pub(super) fn history(moments: &[Input]) -> History {
                     let requests = requests.map(|(name, _)| (name.clone(), Samples::default()));
                     ContainerHistory { requests: requests.collect(), ..ContainerHistory::default() }
                 });
-                for ((_, samples), (_, amount)) in
-                    of.requests.iter_mut().zip(&container.requests.0)
+                for ((_, samples), (_, amount)) in of.requests.iter_mut().zip(&container.requests.0)
                 {
                     add(samples, amount.milli_value() as f64 / 1000.0);
                 }
@@ -71,14 +71,15 @@ pub(super) fn history(moments: &[Input]) -> History {
         add(&mut history.replicas, scale.spec_replicas.into());
         add(&mut history.status_replicas, scale.status_replicas.into());
         let hpa = &snapshot.hpa;
-        history.created = hpa.written.created.map(|created| created.as_second());
+        history.created = hpa.written.created.map(Timestamp::as_second);
         add(&mut history.min, hpa.spec.min_replicas.unwrap_or(1).into());
         add(&mut history.max, hpa.spec.max_replicas.into());
         add(&mut history.desired, hpa.status.desired_replicas.into());
         for (index, answer) in snapshot.metrics.iter().enumerate() {
             if let MetricAnswer::External(values) = answer {
                 let total: i64 = values.iter().map(|value| value.value).sum();
-                let all = history.metrics.entry(index).or_insert_with(|| vec![ValueHistory::default()]);
+                let all =
+                    history.metrics.entry(index).or_insert_with(|| vec![ValueHistory::default()]);
                 add(&mut all[0].samples, total as f64 / 1000.0);
             }
         }

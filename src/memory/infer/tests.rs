@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::super::ground::Contradiction;
 use super::super::states::tests::{above, event, of, pass, second, state};
-use super::super::{Extreme, Ground, Knowledge, Memory, Possible, Remembered};
+use super::super::{Extreme, Ground, Knowledge, Possible, Remembered};
 use super::{
     Controller, Evidence, Hpa, Known, Recommendation, Running, Scale, StatusSilent,
     averages_over_target, infer, trusts_events, window, windows, within,
@@ -457,55 +457,4 @@ fn a_history_makes_the_bounds_narrower_where_it_agrees_with_the_api() {
     fewer.passes[1].found = Some(Bounds::exactly(6));
     assert_eq!(of(Some(fewer.clone()), true).0.at_least, Some(8));
     assert_eq!(of(Some(fewer), false).0.at_least, Some(6));
-}
-
-/// Without earlier states, a status does not show how old the recommendation is that holds: two controllers with
-/// the same status and another next pass. So no narrower bounds are right.
-#[test]
-fn what_holds_may_end_at_once_or_last() {
-    const PASSES: i64 = 30;
-    let run = |high_until: i64| {
-        let mut memory = Memory::default();
-        let mut hpa: Option<Hpa> = None;
-        let mut results = Vec::new();
-        for pass in 0..=PASSES {
-            // 25 for some time, then 14, and 12 at the last passes.
-            let wanted = match pass {
-                _ if pass <= high_until => 25,
-                _ if pass < PASSES - 1 => 14,
-                _ => 12,
-            };
-            let metric = build::external("queue", &build::average("1"));
-            let spec = json!({"maxReplicas": 20, "metrics": [metric]});
-            let queue = build::queue(&[&wanted.to_string()]);
-            let items = [build::hpa(&spec), build::scale(20), queue, build::state(&json!({}))];
-            let mut objects = Objects::default();
-            read_text(&build::list(items), "state", &mut objects).unwrap();
-            let now = Some(second(15 * pass));
-            let options = Options { name: "web".to_owned(), now, ..Options::default() };
-            let mut snapshot = assemble(objects, &options, second(0)).unwrap().snapshot;
-            snapshot.hpa = match &hpa {
-                Some(hpa) => hpa.clone(),
-                None => snapshot.hpa,
-            };
-            let decision = crate::engine::reconcile(&snapshot, &memory);
-            let status = decision.outcome.status.clone().unwrap();
-            let mut next = snapshot.hpa.clone();
-            if pass < PASSES {
-                if next.status != status {
-                    next.written.status = Some(snapshot.now);
-                }
-                next.status = status;
-                memory = decision.memory.clone();
-            }
-            results.push((decision.replicas_after(), next.written.status));
-            hpa = Some(next);
-        }
-        (hpa.unwrap(), results.pop().unwrap().0)
-    };
-    // The last one of 25 leaves the window of 300 s with the last pass, or much later.
-    let (one, ends) = run(PASSES - 20);
-    let (other, lasts) = run(PASSES - 3);
-    assert_eq!(one, other, "the API shows the same");
-    assert_eq!((ends, lasts), (Some(14), Some(20)));
 }

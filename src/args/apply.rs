@@ -7,7 +7,7 @@ use clap::{Arg, Args, ValueEnum};
 use jiff::SignedDuration;
 
 use super::connection::CONNECTION;
-use super::{ConnectionFlags, ControllerArgs, MemoryArgs};
+use super::{ConnectionFlags, ControllerArgs, MemoryArgs, PrometheusArgs};
 use crate::numbers::{NoDuration, parse_duration};
 
 /// `apply`.
@@ -50,6 +50,10 @@ pub struct Apply {
     #[command(flatten)]
     /// The controller's history.
     pub memory: MemoryArgs,
+
+    #[command(flatten)]
+    /// A history of the passes before now.
+    pub prometheus: PrometheusArgs,
 
     #[command(flatten)]
     /// The controller's settings.

@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep};
 
 use self::plan::Plan;
 use super::interrupt::Interrupts;
+use super::load::Query;
 use super::named::name;
 use super::progress::shown;
 use super::state::options;
@@ -64,13 +65,16 @@ pub fn run(args: &Apply, terminal: &Terminal) -> Result<Answer, Error> {
     }
     let request = Request::read(&args.names, &args.connection)?;
     let options = options(&args.controller, &request.connection, &[], request.one("apply")?);
+    let query = Query::read(&args.prometheus, &[], &request.connection)?;
     let (plan, mut messages, warned) = connected_whatever(&request.connection, async |session| {
         let interrupts = Interrupts::listen(session)?;
         let name = interrupts.before(name(session, &options)).await??;
         let options = Options { name, target: None, ..options.clone() };
-        let run = Run { session, args, options: &options, terminal, interrupts };
+        let query = query.as_ref();
+        let run = Run { session, args, options: &options, query, terminal, interrupts };
         run.attempts(asks).await
     })?;
+    messages.extend(plan.messages.iter().cloned());
     let explanation = Explanation::new(&plan.pass);
     let page = Page::of_plan(&explanation, &plan.applied, terminal.symbols());
     let result = ApplyResult::new(explanation, &plan.applied);
@@ -117,6 +121,7 @@ struct Run<'a> {
     session: &'a Session,
     args: &'a Apply,
     options: &'a Options,
+    query: Option<&'a Query<'a>>,
     terminal: &'a Terminal,
     interrupts: Interrupts,
 }
@@ -133,7 +138,8 @@ impl Run<'_> {
         let mut is_told = false;
         let mut again = 0;
         loop {
-            let planned = Plan::make(self.session, self.args, self.options, self.terminal);
+            let Self { session, args, options, query, terminal, .. } = self;
+            let planned = Plan::make(session, args, options, *query, terminal);
             let mut plan = self.interrupts.before(planned).await??;
             plan.is_told = is_told;
             let writes = plan.applied.result == ApplyOutcome::Planned

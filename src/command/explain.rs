@@ -44,17 +44,11 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
     }
     let typed = [("--at", args.at.is_some())];
     let query = Query::read(&args.prometheus, &typed, &request.connection)?;
-    let past = match (args.at, &query) {
-        (Some(at), Some(query)) => Some((at, query)),
-        (None, Some(_)) => {
-            return Err(Error::usage("--prometheus requires --at")
-                .hint("the time of the pass to explain, such as --at 2026-11-21T06:00:00Z"));
-        }
-        (_, None) => None,
-    };
+    let past = args.at.zip(query.as_ref());
     let [named] = &request.named[..] else {
-        if past.is_some() {
-            return Err(Error::usage("--at is about one HPA").hint("name it"));
+        if query.is_some() {
+            let flag = if past.is_some() { "--at" } else { "--prometheus" };
+            return Err(Error::usage(format!("{flag} is about one HPA")).hint("name it"));
         }
         return List::new(args, &request)?.run(terminal);
     };
@@ -65,9 +59,13 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
         return match options.target.is_some() && count(&objects, &options) > 1 {
             true => List::new(args, &request)?.of(&objects, terminal),
             false => {
-                let (pass, messages) = match past {
-                    None => (pass(objects, &args.memory, &options)?, Vec::new()),
-                    Some((at, query)) => {
+                let (pass, messages) = match (past, &query) {
+                    (None, None) => (pass(objects, &args.memory, &options)?, Vec::new()),
+                    (None, Some(query)) => {
+                        let pass = pass(objects, &args.memory, &options)?;
+                        waited(super::past::narrow(query, None, pass, terminal))?
+                    }
+                    (Some((at, query)), _) => {
                         let input = assemble(objects, &options, Timestamp::now())?;
                         let rewound = waited(super::past::past(query, at, None, input, terminal))?;
                         (Pass::run(rewound.0), rewound.1)
@@ -95,8 +93,8 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
                 super::past::past(query, at, Some(session), input, terminal).await?;
             return Ok(Found::One(Box::new(Pass::run(input)), more));
         }
-        let live = ask(session, &args.memory, &options, None, terminal).await?;
-        Ok(Found::One(Box::new(live.pass), Vec::new()))
+        let live = ask(session, &args.memory, &options, None, query.as_ref(), terminal).await?;
+        Ok(Found::One(Box::new(live.pass), live.messages))
     })?;
     match found {
         Found::One(pass, more) => {

@@ -12,15 +12,19 @@ use crate::calendar::Calendar;
 use crate::cluster::Session;
 use crate::cluster::prometheus::{Progress, Prometheus};
 use crate::error::Error;
-use crate::past::{Origin, check, read, rewind, span};
+use crate::memory::infer;
+use crate::pass::Pass;
+use crate::past::{Origin, check, read, record, rewind, span};
 use crate::prometheus::answer::Answer;
 use crate::prometheus::grid::Grid;
 use crate::prometheus::history::{History, Samples, ValueHistory};
 use crate::prometheus::load::{Answered, copies, followed, not_one, several, warnings};
 use crate::prometheus::queries::{MAX_REPLICAS, Purpose, Question, Sampled, Wanted, title};
+use crate::report::notes::load::text as load_note;
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::LoadQuery;
+use crate::snapshot::past::Bounds;
 
 /// The seconds between two samples of a typed query.
 const STEP: i64 = 15;
@@ -53,6 +57,40 @@ pub(super) async fn past(
     query.told(&way, rewound)
 }
 
+/// Narrows what a pass may remember by the history of the passes before it, if its answer depends on that. Also
+/// returns the messages, among them why a history is not used.
+pub(super) async fn narrow(
+    query: &Query<'_>,
+    session: Option<&Session>,
+    pass: Pass,
+    terminal: &Terminal,
+) -> Result<(Pass, Vec<String>), Error> {
+    if !pass.depends_on_history() {
+        return Ok((pass, Vec::new()));
+    }
+    let mut input = pass.input;
+    check(&input)?;
+    let way = query.connect(session, "--prometheus-match selects fewer series")?;
+    let asked = ask(&way, query.typed(), input.snapshot.now, &input, terminal).await;
+    let ((history, origin), mut messages) = query.told(&way, asked)?;
+    let next = infer::next_pass(&input);
+    match record(&input, &history, next, origin) {
+        Ok(past) if past.passes.iter().all(|pass| pass.recommended == Bounds::UNKNOWN) => {
+            let target = input.snapshot.hpa.reference();
+            messages.push(format!(
+                "Note: Prometheus has no samples of {target} and its pods that tell of passes \
+                 before now; the bounds are those of the API alone"
+            ));
+        }
+        Ok(past) => {
+            messages.extend(past.warnings.iter().map(|it| format!("Note: {}", load_note(it))));
+            input.evidence.recorded = Some(past);
+        }
+        Err(e) => messages.push(format!("Note: {e}; the bounds are those of the API alone")),
+    }
+    Ok((Pass::run(input), messages))
+}
+
 async fn ask(
     way: &Prometheus,
     typed: &PrometheusArgs,
@@ -71,7 +109,7 @@ async fn ask(
         };
         if metric.is_none_or(MetricSpec::is_resource) {
             return Err(Error::usage(format!(
-                "--query {text}: --at reads the record and the usage of each pod itself"
+                "--query {text}: the record and the usage of each pod are read anyway"
             ))
             .hint("--query is for metrics of Pods, Object and External"));
         }

@@ -136,7 +136,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let ((mut observed, asked), mut messages) = match objects {
         None => connected(&request.connection, async |session| {
             let assumed = Some(&assumptions);
-            let pass = ask(session, &args.memory, &options, assumed, terminal).await?.pass;
+            let pass = ask(session, &args.memory, &options, assumed, None, terminal).await?.pass;
             let asked = match query {
                 None => None,
                 Some(query) => {

@@ -4,7 +4,9 @@
 use jiff::Timestamp;
 
 use super::Terminal;
+use super::load::Query;
 use super::named::name;
+use super::past::narrow;
 use super::remember::{learn, open_question, remember, watch};
 use crate::apimachinery::names::shell_word;
 use crate::args::{ConnectionFlags, ControllerArgs, MemoryArgs, Named};
@@ -41,6 +43,8 @@ pub(super) struct Live {
     pub(super) pass: Pass,
     /// Where the scale was read.
     pub(super) scale_at: Option<ScaleAt>,
+    /// The messages about a history, if one was asked for.
+    pub(super) messages: Vec<String>,
 }
 
 /// Asks a cluster for everything about one HPA: first which one it is, then what every pass needs, and then,
@@ -50,6 +54,7 @@ pub(super) async fn ask(
     memory: &MemoryArgs,
     options: &Options,
     assumptions: Option<&Assumptions>,
+    query: Option<&Query<'_>>,
     terminal: &Terminal,
 ) -> Result<Live, Error> {
     let name = name(session, options).await?;
@@ -68,7 +73,11 @@ pub(super) async fn ask(
         asked.push(question);
         pass = Pass::run(input);
     }
-    Ok(Live { pass, scale_at })
+    let (pass, messages) = match query {
+        Some(query) => narrow(query, Some(session), pass, terminal).await?,
+        None => (pass, Vec::new()),
+    };
+    Ok(Live { pass, scale_at, messages })
 }
 
 /// Asks a cluster for an HPA as it is, and for its target.

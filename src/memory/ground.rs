@@ -10,6 +10,11 @@ use crate::snapshot::memory::ScaleEvent;
 pub enum Ground {
     /// No pass has run on the HPA.
     NeverReconciled,
+    /// The leader has lost its lease, and its memory with it.
+    LeaderLost {
+        /// When it last renewed the lease.
+        renewed: Timestamp,
+    },
     /// The status says nothing about the recommendations.
     StatusSilent(StatusSilent),
     /// The last status.
@@ -44,6 +49,17 @@ pub enum Ground {
         /// The time of the last.
         last: Timestamp,
     },
+    /// Passes before now that were run again over a history of samples, which makes the bounds narrower.
+    Recorded {
+        /// The time of the first.
+        first: Timestamp,
+        /// The time of the last.
+        last: Timestamp,
+        /// Where the history is from.
+        source: String,
+    },
+    /// A history of samples is not used, because it does not agree with the API.
+    Contradicted(Contradiction),
     /// What the rate limits of `behavior` count.
     RateLimits(Counted),
     /// Since when the controller has had its history.
@@ -61,6 +77,15 @@ pub enum StatusSilent {
     Replaced,
     /// The spec was changed after it.
     SpecChanged,
+}
+
+/// Where a history of samples does not agree with the API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Contradiction {
+    /// The replicas of the target.
+    Replicas,
+    /// What a pass recommended.
+    Recommendations,
 }
 
 /// What the rate limits count.

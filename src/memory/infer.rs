@@ -11,16 +11,16 @@ use super::recommendations::{self, Held};
 use super::rhythm::Rhythm;
 use super::spans::{periods, windows};
 use super::{
-    Extreme, Knowledge, Memory, Possible, Remembered, past_proposal, scale_events, states,
+    Extreme, Knowledge, Memory, Possible, Remembered, past_proposal, recorded, scale_events, states,
 };
 use crate::calendar::Calendar;
-use crate::snapshot::Scale;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{DEPLOYMENT, Evidence};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::written::Written;
+use crate::snapshot::{Scale, Snapshot};
 
 /// Infers the memory for the next pass over a target; the evidence is about all HPAs of its name.
 pub fn infer(
@@ -83,9 +83,9 @@ pub fn inherit(
     let likely = Memory {
         recommendations: held
             .iter()
-            .map(|held| within(&known, held, highest, lowest))
             // A longer window does not bring back what has been overwritten.
-            .filter(|it| it.time >= known.last_pass().minus(known.retention()))
+            .filter(|held| held.likely.time >= known.last_pass().minus(known.retention()))
+            .map(|held| within(&known, held, highest, lowest))
             .collect(),
         scale_up_events,
         scale_down_events,
@@ -100,13 +100,19 @@ pub fn inherit(
     if knowledge == Knowledge::Inferred {
         grounds.push(Ground::Controller(running(&known)));
     }
-    Remembered { likely, knowledge, possible: Some(possible), grounds }
+    let mut remembered = Remembered { likely, knowledge, possible: Some(possible), grounds };
+    if let Some(past) = &evidence.recorded {
+        recorded::narrow(&known, sighting.as_ref(), past, &mut remembered);
+    }
+    remembered
 }
 
-/// Returns the most likely recommendation, within the bounds of the windows that contain it.
+/// Returns the most likely recommendation, within the bounds of the windows that contain it. Its time is
+/// shifted by how much later than now the next pass runs.
 fn within(known: &Known<'_>, held: &Held, highest: Extreme, lowest: Extreme) -> Recommendation {
-    let Recommendation { mut replicas, time } = held.likely;
-    let age = known.now.duration_since(time);
+    let mut replicas = held.likely.replicas;
+    let age = known.likely_pass().duration_since(held.likely.time);
+    let time = known.now.minus(age);
     if age <= known.down_window {
         replicas = highest.at_most.map_or(replicas, |high| replicas.min(high));
     }
@@ -180,6 +186,16 @@ pub fn window(hpa: &Hpa, controller: &Controller) -> SignedDuration {
     let (up, down) = windows(&hpa.spec, controller);
     let period = hpa.spec.behavior.as_ref().and_then(|behavior| periods(behavior).pop_last());
     up.max(down).max(period.unwrap_or_default()).plus(Rhythm::of(controller).longest)
+}
+
+/// Returns when the next pass over the HPA of an input is most likely.
+pub fn next_pass(input: &Input) -> Timestamp {
+    let Input { snapshot: Snapshot { hpa, controller, now, .. }, evidence, .. } = input;
+    if !times(hpa, *now, evidence).all(is_ordinary) {
+        return *now;
+    }
+    let current = hpa.status.current_replicas;
+    Known::new(hpa, &hpa.spec, current, controller, *now, evidence).likely_pass()
 }
 
 /// Whether the controller has never written anything about it.

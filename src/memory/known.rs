@@ -2,6 +2,8 @@
 //! events and earlier states. This file calculates when passes may have run, how old their effects
 //! are by the next one, and whether the controller may have forgotten them.
 
+use std::ops::RangeInclusive;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::rhythm::Rhythm;
@@ -17,6 +19,10 @@ use crate::snapshot::written::Written;
 /// Another leader takes over this long after the last sign of the previous one at the earliest: a lease of
 /// 15 s is renewed every 2 s.
 const TAKEOVER: SignedDuration = SignedDuration::from_secs(13);
+/// From this many passes on after a status, the next one may be at any time.
+const MOST_GAPS: i32 = 8;
+/// How much longer than the sync period it usually takes from one pass to the next.
+const USUAL_DELAY: SignedDuration = SignedDuration::from_millis(40);
 /// A controller without leader election, such as k3s on SQLite, is back this soon.
 const RESTART: SignedDuration = SignedDuration::from_secs(4);
 
@@ -142,6 +148,13 @@ impl Known<'_> {
 
     /// Returns when the status was written, if no pass can have run since.
     fn fresh(&self) -> Option<Timestamp> {
+        let written = self.on_schedule_since()?;
+        (self.now <= written.plus(self.rhythm.period).minus(SECOND)).then_some(written)
+    }
+
+    /// Returns when the status was written, if all passes that still remember its pass are regular. The first
+    /// pass of a controller that has started since may be at another time, and remembers none of it.
+    fn on_schedule_since(&self) -> Option<Timestamp> {
         let written = self.status_written()?;
         let same_leader = match self.lease {
             _ if !self.rhythm.at_once_on_start => true,
@@ -150,10 +163,47 @@ impl Known<'_> {
             None if self.leader_left => false,
             None => self.now <= written.minus(SECOND).plus(TAKEOVER),
         };
-        (same_leader
-            && self.is_regular_since(written)
-            && self.now <= written.plus(self.rhythm.period).minus(SECOND))
-        .then_some(written)
+        (same_leader && self.is_regular_since(written)).then_some(written)
+    }
+
+    /// Returns when each of the next passes after the last status that was written may run, of those that may be
+    /// the next one from now: the earliest and the latest time of the first and the last of these.
+    fn scheduled(&self) -> Option<(Timestamp, Timestamp)> {
+        let written = self.on_schedule_since().filter(|_| !self.next_is_extra())?;
+        let earliest =
+            |pass: i32| written.minus(SECOND).plus(self.rhythm.period.saturating_mul(pass));
+        let latest =
+            |pass: i32| written.plus(SECOND).plus(self.rhythm.longest.saturating_mul(pass));
+        let first = (1..=MOST_GAPS).find(|pass| latest(*pass) >= self.now)?;
+        let follows = |pass: &i32| earliest(pass - 1) < self.now;
+        let last = (first..=MOST_GAPS).take_while(follows).last().unwrap_or(first);
+        // The one before it has run by now.
+        let follows = self.now.plus(self.rhythm.longest);
+        let end = match last {
+            1 => latest(1),
+            MOST_GAPS => follows,
+            _ => latest(last).min(follows),
+        };
+        Some((earliest(first), end))
+    }
+
+    /// Returns when the next pass is most likely.
+    pub(super) fn likely_pass(&self) -> Timestamp {
+        let usual = self.rhythm.period.plus(USUAL_DELAY);
+        let (earliest, latest) = (self.earliest_pass(), self.latest_pass());
+        let expected = self.status_written().map_or(earliest, |written| {
+            let past = self.now.duration_since(written).as_millis().max(0);
+            let gap = usual.as_millis().max(1);
+            let gaps = i32::try_from((past + gap - 1) / gap).unwrap_or(i32::MAX).max(1);
+            written.plus(usual.saturating_mul(gaps))
+        });
+        expected.max(earliest).min(latest)
+    }
+
+    /// Returns when the last pass most likely ran.
+    pub(super) fn likely_last_pass(&self) -> Timestamp {
+        let before = self.likely_pass().minus(self.rhythm.period).minus(USUAL_DELAY);
+        self.status_written().map_or(before, |written| before.max(written))
     }
 
     /// Whether no pass at a time or later was an extra one.
@@ -188,13 +238,16 @@ impl Known<'_> {
 
     /// Returns the earliest time at which the next pass may read its clock.
     pub(super) fn earliest_pass(&self) -> Timestamp {
-        let fresh = self.fresh().filter(|_| !self.next_is_extra());
-        fresh.map_or(self.now, |last| self.now.max(last.minus(SECOND).plus(self.rhythm.period)))
+        self.scheduled().map_or(self.now, |(earliest, _)| self.now.max(earliest))
     }
 
     /// Returns the latest such time.
     pub(super) fn latest_pass(&self) -> Timestamp {
-        self.fresh().map_or(self.now, |last| last.plus(SECOND)).plus(self.rhythm.longest)
+        let latest = self.scheduled().map(|(_, latest)| latest);
+        latest.unwrap_or_else(|| match self.fresh() {
+            Some(last) => last.plus(SECOND).plus(self.rhythm.longest),
+            None => self.now.plus(self.rhythm.longest),
+        })
     }
 
     /// Returns the earliest time at which the last pass, whose status is the current one, may have
@@ -304,21 +357,108 @@ impl Known<'_> {
         starts_early: impl Fn(Timestamp) -> bool,
         is_over: impl Fn(Timestamp) -> bool,
     ) -> Option<&[SeenPass]> {
-        let (first, last) = (self.seen.first()?, self.seen.last()?);
+        let first = self.seen.first()?;
         let recommended = self.seen.iter().find(|seen| !seen.may_lack_recommendation)?;
-        let joined = self.seen.windows(2).all(|pair| pair[0].until >= pair[1].time);
-        let reaches = last.until >= self.hpa.written.status.max(self.hpa.written.spec)?;
         // A changed spec may not have had a pass at once.
         let passed = match recommended.spec_changed {
             true => recommended.time.plus(SECOND).plus(self.rhythm.longest),
             false => recommended.time,
         };
-        let told = starts_early(passed)
-            && joined
-            && reaches
-            && self.status_lost.is_none_or(|lost| lost.plus(SECOND) < first.time)
-            && !self.may_have_restarted_since(first.time.minus(SECOND));
+        let told = (starts_early(passed) || self.begins_with(first))
+            && self.are_all_seen()
+            && (!self.may_have_restarted_since(first.time.minus(SECOND))
+                || self.seen.iter().all(|seen| seen.replicas.is_some())
+                    && sighting::found(self.hpa).is_some());
         told.then(|| &self.seen[self.seen.partition_point(|seen| is_over(seen.until))..])
+    }
+
+    /// Whether every status since the first that was observed was.
+    fn are_all_seen(&self) -> bool {
+        let (Some(first), Some(last)) = (self.seen.first(), self.seen.last()) else { return false };
+        let written = self.hpa.written.status.max(self.hpa.written.spec);
+        self.seen.windows(2).all(|pair| pair[0].until >= pair[1].time)
+            && written.is_some_and(|written| last.until >= written)
+            && self.status_lost.is_none_or(|lost| lost.plus(SECOND) < first.time)
+    }
+
+    /// Whether no pass that still counts ran before those that were observed to leave a status.
+    fn begins_with(&self, first: &SeenPass) -> bool {
+        let since_leader =
+            self.lease.is_some_and(|lease| first.time.plus(SECOND) <= lease.acquired);
+        first.replicas.is_some()
+            && (since_leader || !first.spec_changed && self.is_first_pass(first.time))
+    }
+
+    /// Whether a status that was written at some time is the first one of the HPA.
+    pub(super) fn is_first_pass(&self, written: Timestamp) -> bool {
+        let passes = if self.rhythm.at_once_on_start { 1 } else { 2 };
+        let second = self.rhythm.period.saturating_mul(passes).minus(SECOND.saturating_mul(2));
+        let created = self.hpa.written.created.filter(|_| !self.replaces_another);
+        created.is_some_and(|created| written < created.plus(second))
+    }
+
+    /// Returns what the first pass of all has found, and when; that was its first recommendation. `None` if it
+    /// is not known.
+    pub(super) fn first_of_all(&self) -> Option<(i32, Timestamp)> {
+        let (replicas, time) = match self.seen.first() {
+            Some(first) => (first.replicas.filter(|_| !first.spec_changed)?, first.time),
+            None => (sighting::found(self.hpa)?, self.status_written()?),
+        };
+        let is_lost = self.status_lost.is_some_and(|lost| lost.plus(SECOND) >= time);
+        (self.is_first_pass(time) && !is_lost).then_some((replicas, time))
+    }
+
+    /// Returns the fewest and the most replicas that passes since a time have found, and the next pass
+    /// finds: a controller that has started since has recommended one of these first. `None` if some are not
+    /// known.
+    pub(super) fn found_since(&self, time: Timestamp) -> Option<RangeInclusive<i32>> {
+        let last = self.hpa.status.current_replicas;
+        let own = self.current.min(last)..=self.current.max(last);
+        let seen = &self.seen[self.seen.partition_point(|seen| seen.until.plus(SECOND) <= time)..];
+        let Some(first) = self.seen.first() else {
+            return self.status_written().filter(|own| own.minus(SECOND) <= time).map(|_| own);
+        };
+        if first.time.minus(SECOND) > time || !self.are_all_seen() {
+            return None;
+        }
+        seen.iter().try_fold(own, |found, seen| {
+            let replicas = seen.replicas?;
+            Some(replicas.min(*found.start())..=replicas.max(*found.end()))
+        })
+    }
+
+    /// Returns the bounds of what the passes that left a status have put into the list: what they
+    /// recommended, and what they found if one of them may be the first of a controller.
+    pub(super) fn listed(&self, seen: &SeenPass) -> (i32, i32) {
+        match seen.replicas.filter(|_| self.may_be_first(seen.time, seen.until)) {
+            Some(found) => (seen.at_least.min(found), seen.at_most.max(found)),
+            None => (seen.at_least, seen.at_most),
+        }
+    }
+
+    /// Returns what the passes that left the current status have put into the list besides what they
+    /// recommended: the replicas that they found, if one of them may be the first of a controller.
+    pub(super) fn listed_last(&self) -> Option<i32> {
+        let written = self.hpa.written.status?;
+        self.may_be_first(written, self.now).then_some(self.hpa.status.current_replicas)
+    }
+
+    /// Whether one of the passes that left a status, which was written at some time and in place until
+    /// another, may be the first pass of a controller over this HPA.
+    fn may_be_first(&self, written: Timestamp, until: Timestamp) -> bool {
+        let has_started = match self.lease {
+            Some(lease) => {
+                // The first pass comes a sync period after the start, unless it comes at once.
+                let delay = match self.rhythm.at_once_on_start {
+                    true => SignedDuration::ZERO,
+                    false => self.rhythm.period,
+                };
+                let latest = lease.acquired.plus(self.rhythm.longest).plus(self.rhythm.period);
+                until.plus(SECOND) >= lease.acquired.plus(delay) && written <= latest
+            }
+            None => self.running_since.is_none_or(|since| written <= since.plus(SECOND * 2)),
+        };
+        has_started || self.is_first_pass(written)
     }
 
     /// Returns the minimum age, at the next pass, of what was done before a pass wrote its status at some

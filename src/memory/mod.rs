@@ -7,6 +7,7 @@ pub mod infer;
 mod known;
 mod past_proposal;
 mod recommendations;
+mod recorded;
 mod rhythm;
 pub mod sampled;
 mod scale_events;
@@ -18,11 +19,14 @@ use jiff::Timestamp;
 pub use scale_events::split;
 use serde::Serialize;
 
+use crate::calendar::Calendar;
 use crate::snapshot::Snapshot;
+use crate::snapshot::evidence::Lease;
 use crate::snapshot::input::Input;
 pub use crate::snapshot::memory::Memory;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
 use ground::Ground;
+use spans::SECOND;
 
 /// How well the memory is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,11 +134,20 @@ impl Remembered {
                 if let Some(past) = &evidence.past {
                     return sampled::remember(past, &hpa.spec, controller, *now);
                 }
+                if let Some(lease) = lost_leader(input) {
+                    let grounds = vec![Ground::LeaderLost { renewed: lease.renewed }];
+                    return Self { grounds, ..Self::from_stated(&Memory::default()) };
+                }
                 let observed = observed.as_ref().unwrap_or(hpa);
                 infer::inherit(observed, &hpa.spec, scale, controller, *now, evidence)
             }
             (None, Err(_)) => Self::unknown(snapshot.now),
         }
+    }
+
+    /// Whether the controller is known to remember nothing, rather than assumed to.
+    pub fn is_known_empty(&self) -> bool {
+        self.knowledge == Knowledge::JustStarted && !self.grounds.is_empty()
     }
 
     /// Returns a memory about which nothing is known at a time.
@@ -151,6 +164,21 @@ impl Remembered {
             grounds: Vec::new(),
         }
     }
+}
+
+/// Returns the lease of a leader that has certainly lost it, and ended with its memory: it gives up well before
+/// another may take over. A sign of a controller since then shows that it needs no lease.
+fn lost_leader(input: &Input) -> Option<Lease> {
+    let lease = input.lapsed_lease()?;
+    let lost = lease.renewed.plus(lease.duration).plus(SECOND);
+    let hpa = input.observed.as_ref().unwrap_or(&input.snapshot.hpa);
+    let by_controller = [hpa.written.status, hpa.status.last_scale_time];
+    let by_controller = by_controller.into_iter().filter(|_| !hpa.written.by_us);
+    let events = input.evidence.events.iter().map(|event| event.last);
+    let signs = by_controller.chain(events).flatten();
+    let seen = input.evidence.seen.iter().map(|seen| seen.time);
+    let is_dead = signs.chain(seen).all(|sign| sign <= lost);
+    is_dead.then_some(lease)
 }
 
 #[cfg(test)]

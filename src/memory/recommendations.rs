@@ -14,6 +14,7 @@ use super::{Ends, Extreme};
 use crate::calendar::Calendar;
 use crate::snapshot::evidence::SeenPass;
 use crate::snapshot::memory::Recommendation;
+use crate::snapshot::past::Bounds;
 
 /// A recommendation that is certainly in the list, unless the controller has restarted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,12 +54,13 @@ pub(super) fn held(
         let written = known.status_written();
         let age = written.map(|written| known.now.duration_since(written));
         grounds.push(Ground::LastStatus { sighting: seen.clone(), age });
-        let likely = written.unwrap_or(known.now).max(last_pass);
+        let likely = known.likely_last_pass().max(last_pass);
         let own = Held::new(seen.proposal.clone(), last_pass, likely);
         list.push(own.likely(seen.likely));
         list.extend(holding(known, seen));
     }
     list.extend(seen(known, grounds));
+    list.extend(first(known));
     list.extend(told_by_events(known, grounds));
     list
 }
@@ -76,15 +78,19 @@ fn holding(known: &Known<'_>, sighting: &Sighting) -> impl Iterator<Item = Held>
         // If everything in the window is known, it is one of the entries that qualify.
         let told = known.passes_since(oldest).unwrap_or_default();
         let fits = |seen: &&SeenPass| {
-            seen.at_most >= *replicas.start() && seen.at_least <= *replicas.end()
+            let (at_least, at_most) = known.listed(seen);
+            at_most >= *replicas.start() && at_least <= *replicas.end()
         };
         let fitting: Vec<&SeenPass> = told.iter().filter(fits).collect();
         let earliest =
             fitting.first().map(|seen| seen.time.minus(SECOND)).max(known.nothing_before());
         let looks =
             |seen: &&&SeenPass| seen.likely.is_some_and(|likely| replicas.contains(&likely));
-        let latest = fitting.iter().rfind(looks).or(fitting.last());
-        let latest = latest.map(|seen| seen.time.max(seen.until.minus(known.rhythm.period)));
+        // A pass that does not look like it counted fewer pods, most likely right after they were added.
+        let latest = match fitting.iter().rfind(looks) {
+            Some(seen) => Some(seen.time.max(seen.until.minus(known.rhythm.period))),
+            None => fitting.last().map(|seen| seen.time),
+        };
         let earliest = earliest.map_or(oldest, |earliest| oldest.max(earliest));
         Held::new(replicas, earliest, latest.unwrap_or(written).max(earliest))
     })
@@ -102,23 +108,48 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
         if known.status_lost.is_none_or(|lost| lost < earliest) {
             earliest = earliest.max(known.last_before(seen.until));
         }
-        if known.may_have_restarted_unseen_since(earliest) {
+        let Some(replicas) = survived(known, seen.at_least..=seen.at_most, earliest) else {
             continue;
-        }
-        let (mut low, mut high) = (seen.at_least, seen.at_most);
-        if known.may_have_restarted_since(earliest) {
-            let counts = [known.current, known.hpa.status.current_replicas];
-            low = counts.into_iter().fold(low, Ord::min);
-            high = counts.into_iter().fold(high, Ord::max);
-        }
-        let held = Held::new(low..=high, earliest, earliest.max(seen.time));
-        list.push(held.likely(seen.likely));
+        };
+        let likely = seen.until.minus(known.rhythm.period).max(seen.time).max(earliest);
+        list.push(Held::new(replicas, earliest, likely).likely(seen.likely));
         told = Some((told.map_or(seen.time, |(first, _)| first), seen.until));
     }
     if let Some((first, last)) = told {
         grounds.push(Ground::EarlierStatuses { count: list.len(), first, last });
     }
     list
+}
+
+/// What the first pass of all found, which was a recommendation besides its own.
+fn first(known: &Known<'_>) -> Option<Held> {
+    let (found, time) = known.first_of_all()?;
+    let earliest = time.minus(SECOND);
+    // With another spec, a later pass may have overwritten it at once.
+    if known.spec_may_have_changed_since(earliest) {
+        return None;
+    }
+    let replicas = survived(known, found..=found, earliest)?;
+    Some(Held::new(replicas, earliest, time))
+}
+
+/// Returns the bounds of what is left of a recommendation since a time: itself, or what a controller
+/// that has started since has found. `None` if that is not known.
+fn survived(
+    known: &Known<'_>,
+    replicas: RangeInclusive<i32>,
+    since: Timestamp,
+) -> Option<RangeInclusive<i32>> {
+    if !known.may_have_restarted_since(since) {
+        return Some(replicas);
+    }
+    let found = if known.may_have_restarted_unseen_since(since) {
+        known.found_since(since)?
+    } else {
+        let last = known.hpa.status.current_replicas;
+        known.current.min(last)..=known.current.max(last)
+    };
+    Some(*replicas.start().min(found.start())..=*replicas.end().max(found.end()))
 }
 
 /// What rescales show about the proposals that they followed.
@@ -258,7 +289,8 @@ impl Side {
     /// have overwritten.
     fn still<'h>(self, known: &Known<'_>, held: &'h [Held]) -> impl Iterator<Item = &'h Held> {
         let oldest = known.latest_pass().minus(self.window(known).min(known.retention()));
-        held.iter().filter(move |held| held.earliest > oldest)
+        // It was made later than that, by less than a second.
+        held.iter().filter(move |held| held.earliest >= oldest)
     }
 }
 
@@ -301,8 +333,10 @@ fn last(
     let mut list: Vec<Recommendation> = match known.passes_within(window) {
         _ if is_over => Vec::new(),
         Some(told) => {
-            let replicas =
-                |seen: &SeenPass| side.less(side.more(seen.at_least, seen.at_most), furthest);
+            let replicas = |seen: &SeenPass| {
+                let (at_least, at_most) = known.listed(seen);
+                side.less(side.more(at_least, at_most), furthest)
+            };
             told.iter().map(|it| aged(replicas(it), known.least_age_before(it.until))).collect()
         }
         None => {
@@ -311,14 +345,22 @@ fn last(
             vec![aged(furthest, age)]
         }
     };
-    list.extend((!is_over).then(|| aged(proposed(sighting, side), known.least_gap())));
+    list.extend((!is_over).then(|| aged(added(known, sighting, side), known.least_gap())));
     list.extend(restarted.then(|| aged(known.current, SignedDuration::ZERO)));
     list
 }
 
-/// Returns the most that the last pass may have recommended.
-fn proposed(sighting: Option<&Sighting>, side: Side) -> i32 {
-    sighting.map_or(side.most(), |seen| side.more(*seen.proposal.start(), *seen.proposal.end()))
+/// Returns the most that the last pass may have added to the list.
+fn added(known: &Known<'_>, sighting: Option<&Sighting>, side: Side) -> i32 {
+    let Some(seen) = sighting else { return side.most() };
+    let proposed = side.more(*seen.proposal.start(), *seen.proposal.end());
+    known.listed_last().map_or(proposed, |found| side.more(proposed, found))
+}
+
+/// Returns the bounds of what the last pass added to the list.
+pub(super) fn added_bounds(known: &Known<'_>, sighting: Option<&Sighting>) -> Bounds {
+    let of = |side| added(known, sighting, side);
+    Bounds { at_least: of(Side::Up), at_most: of(Side::Down) }
 }
 
 /// Returns bounds of the highest recommendation that holds back scaling down at the next pass, and of
@@ -343,8 +385,9 @@ pub(super) fn extremes(
             _ if window <= known.least_gap() && sighting.is_some() => Some(side.least()),
             told => told.map(|told| {
                 told.iter()
-                    .map(|seen| side.more(seen.at_least, seen.at_most))
-                    .fold(proposed(sighting, side), |one, other| side.more(one, other))
+                    .map(|seen| known.listed(seen))
+                    .map(|(at_least, at_most)| side.more(at_least, at_most))
+                    .fold(added(known, sighting, side), |one, other| side.more(one, other))
             }),
         };
         let possible = [sighting.and_then(|seen| side.furthest(known, seen)), told];

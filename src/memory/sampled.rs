@@ -13,7 +13,7 @@ use crate::snapshot::memory::{Recommendation, ScaleEvent};
 use crate::snapshot::past::{Past, PastPart, PastPass};
 
 /// Passes are a sync period apart, except for delays that add up over a window.
-const DRIFT: SignedDuration = SignedDuration::from_secs(2);
+pub(super) const DRIFT: SignedDuration = SignedDuration::from_secs(2);
 
 /// Returns when the first pass over an HPA may have been.
 pub fn first_pass(created: Timestamp, controller: &Controller) -> Timestamp {
@@ -91,7 +91,11 @@ pub(super) fn remember(
 }
 
 /// Returns the lists of scale changes at whose bounds their times may be, and the most likely one.
-fn changes(past: &Past, spec: &HpaSpec, now: Timestamp) -> (Vec<Vec<ScaleEvent>>, Vec<ScaleEvent>) {
+pub(super) fn changes(
+    past: &Past,
+    spec: &HpaSpec,
+    now: Timestamp,
+) -> (Vec<Vec<ScaleEvent>>, Vec<ScaleEvent>) {
     let longest = spec.behavior.as_ref().and_then(|behavior| periods(behavior).pop_last());
     let Some(longest) = longest else { return (vec![Vec::new()], Vec::new()) };
     let list = |time: &dyn Fn(bool, Timestamp, Timestamp) -> Timestamp| -> Vec<ScaleEvent> {

@@ -3,6 +3,7 @@
 //! nothing is claimed, except that nothing counts if the last rescale is too long ago.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -11,7 +12,7 @@ use super::known::{Known, Rescale, RescaleReason};
 use super::sighting;
 use super::spans::{SECOND, periods};
 use crate::calendar::Calendar;
-use crate::snapshot::evidence::Event;
+use crate::snapshot::evidence::{Event, Rescales};
 use crate::snapshot::memory::ScaleEvent;
 
 /// The burst of events about one object that the controller's recorder accepts, and the time
@@ -64,8 +65,8 @@ pub(super) fn changes(
         rests_on(Counted::Expired(known.now.duration_since(last)));
         return nothing;
     }
-    let (counted, by): (_, fn(_) -> _) = if let Some(seen) = seen_since(known, oldest) {
-        (seen, Counted::Seen)
+    let (alternatives, by): (_, fn(_) -> _) = if let Some(seen) = seen_since(known, oldest) {
+        (vec![seen], Counted::Seen)
     } else {
         match told_by_events(known, last, longest) {
             Ok(told) => (told, Counted::ByEvents),
@@ -75,14 +76,32 @@ pub(super) fn changes(
             }
         }
     };
-    let stored = |event: &ScaleEvent| known.may_have_stored(event.time);
-    let counted: Vec<ScaleEvent> = counted.into_iter().filter(stored).collect();
-    rests_on(by(counted.clone()));
+    let is_stored = |event: &ScaleEvent| {
+        let is_forgotten =
+            known.nothing_before().is_some_and(|start| event.time.plus(SECOND) < start);
+        known.may_have_stored(event.time) && !is_forgotten
+    };
+    let stored = |events: Vec<ScaleEvent>| events.into_iter().filter(is_stored).collect();
+    let alternatives: Vec<Vec<ScaleEvent>> = alternatives.into_iter().map(stored).collect();
+    rests_on(by(alternatives.first().cloned().unwrap_or_default()));
+    let mut lists = Vec::new();
+    for counted in alternatives {
+        lists.extend(at_all_times(known, &counted, &periods));
+    }
+    Some(lists)
+}
+
+/// Returns the lists that these changes may have become by the next pass, the most likely first.
+fn at_all_times(
+    known: &Known<'_>,
+    counted: &[ScaleEvent],
+    periods: &BTreeSet<SignedDuration>,
+) -> Vec<Vec<ScaleEvent>> {
     let mut lists = Vec::new();
     let mut seen = BTreeSet::new();
     let almost = SECOND.minus(SignedDuration::from_nanos(1));
-    for kept in remembered(known, &counted) {
-        for pass in passes(known, &counted, &periods) {
+    for kept in remembered(known, counted) {
+        for pass in passes(known, counted, periods) {
             // Each event may have occurred at any time within its second. Additions count against
             // removals.
             for (added, removed) in [
@@ -99,36 +118,53 @@ pub(super) fn changes(
                 };
                 let list: Vec<ScaleEvent> =
                     kept.iter().map(|event| ScaleEvent { time: at(event), ..*event }).collect();
-                let sum = |period: &SignedDuration, up: bool| -> i32 {
-                    let these = list.iter().filter(|event| (event.replicas > 0) == up);
-                    let inside = these.filter(|event| event.time > known.now.minus(*period));
-                    inside.map(|event| event.replicas).fold(0, i32::wrapping_add)
-                };
-                let sums = |period| (sum(period, true), sum(period, false));
-                let sums: Vec<(i32, i32)> = periods.iter().map(sums).collect();
                 // For the passes after it, the time matters as well.
-                if seen.insert((pass == known.latest_pass(), sums)) {
+                if seen.insert((pass == known.latest_pass(), sums(&list, periods, known.now))) {
                     lists.push(list);
                 }
             }
         }
     }
-    Some(lists)
+    let likely = sums(counted, periods, known.likely_pass());
+    let place = lists.iter().position(|list| sums(list, periods, known.now) == likely);
+    lists[..=place.unwrap_or(0)].rotate_right(1);
+    lists
+}
+
+/// Returns what was added and removed within each period that ends at a time.
+fn sums(
+    changes: &[ScaleEvent],
+    periods: &BTreeSet<SignedDuration>,
+    end: Timestamp,
+) -> Vec<(i32, i32)> {
+    let sum = |period: &SignedDuration, up: bool| -> i32 {
+        let these = changes.iter().filter(|event| (event.replicas > 0) == up);
+        let inside = these.filter(|event| event.time > end.minus(*period));
+        inside.map(|event| event.replicas).fold(0, i32::wrapping_add)
+    };
+    periods.iter().map(|period| (sum(period, true), sum(period, false))).collect()
 }
 
 /// Returns the rescales since a time, if each left a state that was observed.
 fn seen_since(known: &Known<'_>, oldest: Timestamp) -> Option<Vec<ScaleEvent>> {
-    let seen = known.rescales_seen.filter(|seen| seen.since.plus(SECOND) <= oldest)?;
+    let reaches = |seen: &&Rescales| {
+        // No older change is remembered.
+        let is_all = known.nothing_before().is_some_and(|start| seen.since <= start)
+            || known.is_first_pass(seen.since);
+        is_all || seen.since.plus(SECOND) <= oldest
+    };
+    let seen = known.rescales_seen.filter(reaches)?;
     let counted = seen.changes.iter().filter(|change| change.time.plus(SECOND) > oldest);
     Some(counted.copied().collect())
 }
 
-/// Returns the rescales that a period may still contain, according to events; or why there may be others.
+/// Returns the rescales that a period may still contain, according to events, as lists at whose bounds they
+/// are, the most likely first; or why there may be others.
 fn told_by_events(
     known: &Known<'_>,
     last: Timestamp,
     longest: SignedDuration,
-) -> Result<Vec<ScaleEvent>, Uncounted> {
+) -> Result<Vec<Vec<ScaleEvent>>, Uncounted> {
     let incomplete = || Uncounted::EventsIncomplete;
     let oldest = known.earliest_pass().minus(longest);
     let newest = known.rescales.last().ok_or_else(incomplete)?;
@@ -140,9 +176,9 @@ fn told_by_events(
         Some(before) if place + 1 == known.rescales.len() => Some(before),
         _ => Some(known.rescales[place.checked_sub(1)?].size),
     };
-    let event = |place: usize| {
+    let event = |place: usize, before: i32| {
         let Rescale { time, size, reason, .. } = known.rescales[place];
-        let replicas = size.checked_sub(before(place)?)?;
+        let replicas = size.checked_sub(before)?;
         // With `behavior` the change follows the metrics' direction; if not, someone else has scaled.
         let fits = match reason {
             RescaleReason::AboveTarget | RescaleReason::BelowMin => replicas > 0,
@@ -151,14 +187,49 @@ fn told_by_events(
         };
         fits.then_some(ScaleEvent { replicas, time, outdated: false })
     };
-    let events: Option<Vec<ScaleEvent>> = (first..known.rescales.len()).map(event).collect();
+    let start = match before(first) {
+        Some(start) => start..=start,
+        None => starts(known, &known.rescales[first]).ok_or_else(incomplete)?,
+    };
     let told = &known.rescales[first..];
-    let counts: Vec<i32> = before(first).into_iter().chain(told.iter().map(|it| it.size)).collect();
     let since = told.first().map_or(oldest, |rescale| rescale.time);
-    match known.scaled.iter().find(|event| is_by_another(event, since, &counts)) {
-        Some(Event { message, .. }) => Err(Uncounted::OtherChange { message: message.clone() }),
-        None => events.ok_or_else(incomplete),
+    let is_other = |event: &&Event| {
+        let from = followed(&event.message).and_then(|(from, _)| from);
+        let start = from.filter(|from| start.contains(from)).unwrap_or(*start.start());
+        let counts: Vec<i32> = [start].into_iter().chain(told.iter().map(|it| it.size)).collect();
+        is_by_another(event, since, &counts)
+    };
+    if let Some(Event { message, .. }) = known.scaled.iter().find(is_other) {
+        return Err(Uncounted::OtherChange { message: message.clone() });
     }
+    let list = |start: i32| -> Option<Vec<ScaleEvent>> {
+        let later = (first + 1..known.rescales.len()).map(|place| event(place, before(place)?));
+        [event(first, start)].into_iter().chain(later).collect()
+    };
+    // Limits rise with the start, so the ends of its range lead to the lowest and the highest.
+    let mut starts = vec![*start.start(), *start.end()];
+    starts.dedup();
+    starts.into_iter().map(|start| list(start).ok_or_else(incomplete)).collect()
+}
+
+/// Returns the bounds of the replicas before the first rescale of all that events report.
+fn starts(known: &Known<'_>, rescale: &Rescale) -> Option<RangeInclusive<i32>> {
+    let spec = &known.hpa.spec;
+    if known.spec_may_have_changed_since(rescale.time.minus(SECOND)) {
+        return None;
+    }
+    // Only with this condition can there have been none.
+    let mut conditions = known.hpa.status.conditions.iter();
+    let may_be_none = conditions.any(|condition| condition.type_ == "ScaledToZero");
+    let min = if may_be_none { 0 } else { spec.min_replicas.unwrap_or(1) };
+    let starts = match rescale.reason {
+        // Below the minimum, that is the reason.
+        RescaleReason::AboveTarget => min..=rescale.size.checked_sub(1)?,
+        RescaleReason::BelowMin => min.min(1)..=rescale.size.checked_sub(1)?,
+        RescaleReason::BelowTarget => rescale.size.checked_add(1)?..=spec.max_replicas,
+        RescaleReason::AboveMax | RescaleReason::None => return None,
+    };
+    (!starts.is_empty()).then_some(starts)
 }
 
 /// Whether a Deployment has, since a time, followed a change of its replicas that does not lead from an

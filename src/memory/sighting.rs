@@ -4,7 +4,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::snapshot::hpa::{Condition, HpaSpec, HpaStatus, ScalingRules};
+use crate::snapshot::hpa::{Condition, Hpa, HpaSpec, HpaStatus, ScalingRules};
 
 /// What is known about a pass that evaluated its metrics.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,6 +67,12 @@ pub(super) fn counts_rescale(spec: &HpaSpec, status: &HpaStatus) -> bool {
 pub(super) fn rescaled_by(status: &HpaStatus) -> Option<i32> {
     let rescaled = reason_of(status, "AbleToScale", "True") == Some("SucceededRescale");
     rescaled.then(|| status.desired_replicas.checked_sub(status.current_replicas)).flatten()
+}
+
+/// Returns the replicas that the pass of a status found; `None` if it could not read them.
+pub(super) fn found(hpa: &Hpa) -> Option<i32> {
+    let is_read = !hpa.written.by_us && reason_of(&hpa.status, "AbleToScale", "True").is_some();
+    is_read.then_some(hpa.status.current_replicas)
 }
 
 /// Returns the reasons of `AbleToScale` and `ScalingLimited`, if the pass got far enough to set them and
@@ -181,15 +187,18 @@ fn with_behavior(
             Sighting { at_least: Some(above), ..seen(from(above), "ScaleUpStabilized") }
         }
         ("SucceededRescale", limited) if to > current => {
-            let low = if matches!(limited, Limited::No) { to } else { above };
+            let is_free = matches!(limited, Limited::No);
+            let low = if is_free { to } else { above };
             // Without a window, only the proposal itself decides.
-            let exact = up_window == 0 && matches!(limited, Limited::No);
-            let proposal = if exact { to..=to } else { from(low) };
-            Sighting { at_least: Some(low), ..seen(proposal, "SucceededRescale") }
+            let proposal = if up_window == 0 && is_free { to..=to } else { from(low) };
+            let held_up_by = is_free.then_some(to);
+            Sighting { at_least: Some(low), held_up_by, ..seen(proposal, "SucceededRescale") }
         }
         ("SucceededRescale", limited) if to < current => {
-            let high = if matches!(limited, Limited::No) { to } else { to - 1 };
-            Sighting { at_most: Some(high), ..seen(up_to(high), "SucceededRescale") }
+            let is_free = matches!(limited, Limited::No);
+            let high = if is_free { to } else { to - 1 };
+            let held_down_by = is_free.then_some(to);
+            Sighting { at_most: Some(high), held_down_by, ..seen(up_to(high), "SucceededRescale") }
         }
         _ => return None,
     })
@@ -342,7 +351,7 @@ mod tests {
                 "DesiredWithinRange",
                 5,
                 8,
-                Some(((8, ANY), (None, Some(8)), none)),
+                Some(((8, ANY), (None, Some(8)), (None, Some(8)))),
             ),
             // Without a window, the proposal alone decides, unless it was limited.
             (
@@ -351,7 +360,7 @@ mod tests {
                 "DesiredWithinRange",
                 5,
                 8,
-                Some(((8, 8), (None, Some(8)), none)),
+                Some(((8, 8), (None, Some(8)), (None, Some(8)))),
             ),
             (0, "SucceededRescale", "ScaleUpLimit", 5, 8, Some(((9, ANY), (None, Some(9)), none))),
             (
@@ -360,7 +369,7 @@ mod tests {
                 "DesiredWithinRange",
                 5,
                 3,
-                Some(((0, 3), (Some(3), None), none)),
+                Some(((0, 3), (Some(3), None), (Some(3), None))),
             ),
             (60, "SucceededRescale", "ScaleDownLimit", 5, 3, Some(((0, 2), (Some(2), None), none))),
             (60, "SucceededRescale", "DesiredWithinRange", 5, 5, None),

@@ -145,6 +145,58 @@ pub fn rewind(
     Ok(input)
 }
 
+/// Returns the passes before the next one, from what is read now and a history up to now, to narrow what the
+/// controller may remember.
+///
+/// # Errors
+///
+/// The target's pods cannot be told, or the history is that of another HPA.
+pub fn record(
+    input: &Input,
+    history: &History,
+    next: Timestamp,
+    origin: Origin,
+) -> Result<Past, Error> {
+    let snapshot = &input.snapshot;
+    let lacks = lacks(history, &snapshot.hpa.spec);
+    let moments = Moments::new(input, history, &lacks)?;
+    let created = snapshot.hpa.written.created;
+    let recorded = history.created.and_then(|second| Timestamp::from_second(second).ok());
+    if let (Some(created), Some(recorded)) = (created, recorded)
+        && created.duration_since(recorded).abs() > SignedDuration::from_secs(1)
+    {
+        let message = format!(
+            "the history in Prometheus is not that of {}: its HPA was created at {recorded}",
+            snapshot.hpa.key()
+        );
+        return Err(Error::failed(message)
+            .hint("--prometheus-match selects the series of one cluster, see docs/prometheus.md"));
+    }
+    let (mut passes, rescales) = before(&moments, snapshot, history, next, created);
+    for pass in &mut passes {
+        // What comes after the last scrape is not recorded.
+        if history.scrapes.next(pass.time.as_millisecond()).is_none() {
+            (pass.recommended, pass.likely) = (Bounds::UNKNOWN, None);
+        }
+        pass.found = Some(moments.replicas(pass.time));
+    }
+    Ok(Past {
+        source: origin.source,
+        queries: origin.queries,
+        warnings: origin.warnings,
+        read: snapshot.now,
+        scrape: history.scrape.map(|millis| (millis + SECOND / 2) / SECOND),
+        replicas: moments.replicas(snapshot.now),
+        lacks,
+        passes,
+        rescales,
+        changed: Vec::new(),
+        kept: Vec::new(),
+        proposal: None,
+        recorded: None,
+    })
+}
+
 /// In milliseconds.
 const SECOND: i64 = 1000;
 
@@ -224,11 +276,14 @@ fn before(
             break;
         }
         passes.extend(match moments.is_covered(time) {
-            false => Some(PastPass { time, recommended: Bounds::UNKNOWN, likely: None }),
+            false => {
+                Some(PastPass { time, recommended: Bounds::UNKNOWN, likely: None, found: None })
+            }
             true => moments.played(base, time).map(|(recommended, likely)| PastPass {
                 time,
                 recommended,
                 likely,
+                found: None,
             }),
         });
     }
@@ -238,7 +293,8 @@ fn before(
         let time = passes.last().map_or(at, |pass: &PastPass| pass.time);
         if time < at {
             let recommended = replicas;
-            passes.push(PastPass { time, recommended, likely: Some(replicas.at_least) });
+            let likely = Some(replicas.at_least);
+            passes.push(PastPass { time, recommended, likely, found: None });
         }
     }
     passes.reverse();

@@ -7,7 +7,7 @@ use super::notes::manager;
 use super::words::{self, duration};
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::names::shell_word;
-use crate::memory::ground::{Counted, Ground, Running, StatusSilent, Uncounted};
+use crate::memory::ground::{Contradiction, Counted, Ground, Running, StatusSilent, Uncounted};
 use crate::memory::sighting::Sighting;
 use crate::numbers::age;
 use crate::prometheus::queries::title;
@@ -182,6 +182,11 @@ impl From<&Ground> for BasisView {
             Ground::NeverReconciled => {
                 Self::new("history", "empty: no pass over this HPA yet", "its status")
             }
+            Ground::LeaderLost { renewed } => Self::new(
+                "history",
+                format!("empty: the leader last renewed its lease at {}", SecondsTime(*renewed)),
+                "the controller manager's lease, and no status or event since",
+            ),
             Ground::StatusSilent(why) => {
                 let source = match why {
                     StatusSilent::LaterLost => {
@@ -230,6 +235,24 @@ impl From<&Ground> for BasisView {
                 ),
                 "the samples around each",
             ),
+            Ground::Recorded { first, last, source } => Self::new(
+                "recommendations",
+                format!(
+                    "narrower bounds, by passes from {} to {}",
+                    SecondsTime(*first),
+                    SecondsTime(*last)
+                ),
+                source,
+            ),
+            Ground::Contradicted(contradiction) => {
+                let value = match contradiction {
+                    Contradiction::Replicas => "the recorded replicas are not those of the target",
+                    Contradiction::Recommendations => {
+                        "the recorded metrics lead to other recommendations than the status shows"
+                    }
+                };
+                Self::new("history", "not that of Prometheus", value)
+            }
             Ground::RateLimits(counted) => {
                 let (value, source) = rate_limits(counted);
                 Self::new("scale events", value, source)

@@ -1,6 +1,6 @@
 //! Words the notes.
 
-pub(super) mod load;
+pub(crate) mod load;
 
 use super::words::{self, count, duration};
 use crate::apimachinery::annotations::{KEDA_OWNERSHIP, KEDA_PAUSED_SCALE_IN, KEDA_TRANSFER};

@@ -28,7 +28,6 @@ use crate::engine::decision::{MetricStep, Step};
 use crate::findings::{Code, Severity};
 use crate::keda::OWNER;
 use crate::memory::Knowledge;
-use crate::memory::ground::Ground;
 use crate::pass::Pass;
 use crate::snapshot::Scale;
 use crate::snapshot::hpa::{Hpa, MetricSpec, short_label};
@@ -297,11 +296,7 @@ impl Words<'_> {
         let pass = self.explanation.pass;
         let history = match pass.remembered.knowledge {
             Knowledge::Stated => None,
-            Knowledge::JustStarted | Knowledge::Inferred
-                if pass.remembered.grounds.contains(&Ground::NeverReconciled) =>
-            {
-                None
-            }
+            Knowledge::JustStarted if pass.remembered.is_known_empty() => None,
             Knowledge::JustStarted => Some("a controller that has just started"),
             Knowledge::Inferred if pass.input.evidence.past.is_some() => {
                 Some("a history inferred from the passes before")
@@ -339,9 +334,7 @@ impl Words<'_> {
                 )
             }
             // The basis already says so.
-            Knowledge::JustStarted
-                if self.explanation.pass.remembered.grounds.contains(&Ground::NeverReconciled) =>
-            {
+            Knowledge::JustStarted if self.explanation.pass.remembered.is_known_empty() => {
                 return lines;
             }
             Knowledge::JustStarted => {

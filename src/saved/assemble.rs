@@ -294,6 +294,7 @@ fn without_pods(
     evidence.seen = state.map(|state| state.seen.clone()).unwrap_or_default();
     evidence.rescales = state.and_then(|state| state.rescales.clone());
     evidence.past = state.and_then(|state| state.past.clone());
+    evidence.recorded = state.and_then(|state| state.recorded.clone());
     let mut surroundings = place.surroundings.clone();
     surroundings.keep_served(&snapshot.hpa.spec.metrics, &snapshot.metrics, |group| {
         objects.served_metrics(group, &snapshot.hpa.namespace)

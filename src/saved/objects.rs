@@ -232,6 +232,9 @@ pub struct ControllerState<'a> {
     /// The past of the pass, if it is explained from a history of samples; only if the lists above are unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub past: Option<Past>,
+    /// The passes before the state was read, from a history of samples; only if the lists above are unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recorded: Option<Past>,
     /// Requests that failed when this was captured.
     #[serde(deserialize_with = "null_as_default")]
     pub errors: Vec<ApiError>,

@@ -272,6 +272,7 @@ fn state<'a>(
             state.seen = inputs.iter().flat_map(|input| &input.evidence.seen).copied().collect();
             state.rescales = inputs.iter().find_map(|input| input.evidence.rescales.clone());
             state.past = inputs.iter().find_map(|input| input.evidence.past.clone());
+            state.recorded = inputs.iter().find_map(|input| input.evidence.recorded.clone());
         }
         Some(memory) => {
             state.recommendations = Some(memory.recommendations);

@@ -29,6 +29,8 @@ pub struct Evidence {
     pub counted: Option<Counted>,
     /// The past of the pass, if it is explained from a history of samples.
     pub past: Option<Past>,
+    /// The passes before now, from a history of samples.
+    pub recorded: Option<Past>,
 }
 
 /// The `status.replicas` of a target, which averages per pod are computed over, while its status was
@@ -65,6 +67,10 @@ pub struct SeenPass {
     /// The most likely recommendation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub likely: Option<i32>,
+    /// The replicas that its passes found: what a controller that started with one of them has
+    /// recommended first. `None` if they are unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<i32>,
     /// When the status was written.
     #[serde(serialize_with = "time::serialize")]
     pub time: Timestamp,
@@ -175,6 +181,7 @@ impl Evidence {
             rescales: self.rescales.clone(),
             counted: self.counted,
             past: self.past.clone(),
+            recorded: self.recorded.clone(),
         }
     }
 }

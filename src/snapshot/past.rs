@@ -82,6 +82,9 @@ pub struct PastPass {
     /// The most likely recommendation; `None` if it may have made none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub likely: Option<i32>,
+    /// The replicas that it found; `None` if it is the memory of a past pass, for which no restart is assumed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<Bounds>,
 }
 
 /// A rescale between two samples.

@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::engine;
+use kubectl_hpa::memory::Memory;
 use kubectl_hpa::memory::infer;
 use kubectl_hpa::memory::states::{self, Chain};
 use kubectl_hpa::outlook::{Outlook, Range};
@@ -20,7 +21,11 @@ use kubectl_hpa::snapshot::Snapshot;
 use kubectl_hpa::snapshot::controller::Controller;
 use kubectl_hpa::snapshot::evidence::Evidence;
 use kubectl_hpa::snapshot::hpa::{Hpa, HpaSpec};
+use serde_json::json;
 use world::{Life, Shape, World};
+
+use crate::common;
+use crate::common::build;
 
 /// Returns a time as the API shows it.
 fn whole(time: Timestamp) -> Timestamp {
@@ -233,7 +238,7 @@ fn follows(
         let before = before.into_iter().filter(|_| started == 0);
         let mut possible = before.chain(near);
         // A known course is not followed beyond this many steps.
-        let is_cut = remembered.possible.is_none() && upcoming.len() == STEPS;
+        let is_cut = remembered.possible.is_none() && upcoming.len() + 1 >= STEPS;
         if is_cut && upcoming.last().is_some_and(|step| step.time <= *time + slack) {
             return;
         }
@@ -345,4 +350,54 @@ fn it_does_so_where_much_happens_to_any_controller() {
 #[ignore = "hundreds of thousands of moments: cargo test --release --test answers memory -- --ignored"]
 fn it_does_so_where_much_happens_to_any_controller_long() {
     check((0..600).collect(), LONG, true);
+}
+
+/// Without earlier states, a status does not show how old the recommendation is that holds: two controllers with
+/// the same status, and another next pass. So no narrower bounds are right.
+#[test]
+fn a_hold_may_end_at_once_or_last() {
+    const PASSES: i64 = 30;
+    let at = |pass: i64| Timestamp::from_second(1_700_000_000 + 15 * pass).unwrap();
+    let run = |high_until: i64| {
+        let mut memory = Memory::default();
+        let mut hpa: Option<Hpa> = None;
+        for pass in 0.. {
+            // 25 for some time, then 14, and 12 at the last passes.
+            let wanted = if pass <= high_until {
+                25
+            } else if pass < PASSES - 1 {
+                14
+            } else {
+                12
+            };
+            let metric = build::external("queue", &build::average("1"));
+            let spec = json!({"maxReplicas": 20, "metrics": [metric]});
+            let queue = build::queue(&[&wanted.to_string()]);
+            let items = [build::hpa(&spec), build::scale(20), queue, build::state(&json!({}))];
+            let mut snapshot = common::read(&build::list(items)).unwrap().snapshot;
+            snapshot.now = at(pass);
+            if let Some(hpa) = hpa.take() {
+                snapshot.hpa = hpa;
+            }
+            let decision = engine::reconcile(&snapshot, &memory);
+            let after = decision.replicas_after();
+            if pass == PASSES {
+                return (snapshot.hpa, after);
+            }
+            let status = decision.outcome.status.clone().unwrap();
+            let mut written = snapshot.hpa;
+            if written.status != status {
+                written.written.status = Some(snapshot.now);
+            }
+            written.status = status;
+            memory = decision.memory;
+            hpa = Some(written);
+        }
+        unreachable!("it ends at the last pass")
+    };
+    // The last one of 25 leaves the window of 300 s with the last pass, or much later.
+    let (one, ends) = run(PASSES - 20);
+    let (other, lasts) = run(PASSES - 3);
+    assert_eq!(one, other, "the API shows the same");
+    assert_eq!((ends, lasts), (Some(14), Some(20)));
 }

@@ -468,15 +468,45 @@ fn a_moment_that_the_history_has_nothing_of_is_an_error() {
     explain(&asked).fails(1, &["Prometheus has no samples of Deployment/web and its pods at"]);
     for (flags, part) in [
         (&["--at", "1h"][..], "--prometheus"),
-        (&["--prometheus", &url], "--prometheus requires --at"),
         (&["--at", "2027-01-01T00:00:00Z", "--prometheus", &url], "is later than"),
         (&["--at", "yesterday", "--prometheus", &url], "neither a time"),
         (&["--at", "1h", "--prometheus", &url, "--now", "2026-11-21T07:20:00Z"], "--now"),
-        (&["--at", "1h", "--prometheus", &url, "--query", "cpu=x"], "--at reads the record"),
+        (&["--at", "1h", "--prometheus", &url, "--query", "cpu=x"], "are read anyway"),
         (&["--at", "1h", "--prometheus", &url, "--query", "rps=x"], "the HPA has no metric rps"),
     ] {
         explain(flags).fails(2, &[part]);
     }
+}
+
+/// Without `--at`, only an answer that depends on the history is worth a request. A history without samples
+/// leaves it as it is.
+#[test]
+fn a_history_before_now_is_asked_for_if_the_answer_depends_on_it() {
+    let mut cluster = recorded();
+    let empty = r#"{"status":"success","data":{"resultType":"matrix","result":[]}}"#;
+    cluster.fault(When::on("/api/v1/query"), Fault::Answer(Answer::json(200, empty.to_owned())));
+    let server = Server::start(cluster);
+    let (trusting, url) = (trusting(&server), server.url());
+    let explain = |time: &str, more: &[&str]| {
+        let moments = trajectories::moments("plain");
+        let moment = moments.iter().find(|it| it.snapshot.now.to_string().contains(time));
+        let moment = moment.expect("a moment");
+        let saved = kubectl_hpa::saved::save::to_json(&[moment], &[]).expect("a state");
+        let state = file(&format!("plain-{}.json", time.replace(':', "")), &saved);
+        let mut command = program();
+        command.args(["explain", "web", "-n", "plain", "-o", "json", "-f", &state]).args(more);
+        run(&mut command)
+    };
+    let asking: Vec<&str> = ["--prometheus", &url].into_iter().collect();
+    let asking: Vec<&str> = asking.into_iter().chain(trusting.iter().map(String::as_str)).collect();
+    let alone = explain("07:21:10", &[]).answer();
+    assert_eq!(range(&alone), (12, 20));
+    let asked = explain("07:21:10", &asking);
+    assert!(asked.stderr.contains("the bounds are those of the API alone"), "{}", asked.stderr);
+    assert_eq!(range(&asked.answer()), (12, 20));
+    // This answer is certain: the server, which is not there, is not asked.
+    let certain = explain("07:18:24", &["--prometheus", "http://127.0.0.1:1"]).answer();
+    assert_eq!(certain["certainty"], "certain");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::cluster::observed::ScaleAt;
 use crate::cluster::target::target;
 use crate::cluster::{Session, denied};
 use crate::command::Terminal;
+use crate::command::load::Query;
 use crate::command::state::{Live, ask};
 use crate::error::Error;
 use crate::pass::Pass;
@@ -21,6 +22,8 @@ pub(super) struct Plan {
     pub(super) applied: Applied,
     /// Whether it has been shown.
     pub(super) is_told: bool,
+    /// The messages about a history, if one was asked for.
+    pub(super) messages: Vec<String>,
 }
 
 impl Plan {
@@ -30,9 +33,11 @@ impl Plan {
         session: &Session,
         args: &Apply,
         options: &Options,
+        query: Option<&Query<'_>>,
         terminal: &Terminal,
     ) -> Result<Self, Error> {
-        let Live { pass, scale_at } = ask(session, &args.memory, options, None, terminal).await?;
+        let Live { pass, scale_at, messages } =
+            ask(session, &args.memory, options, None, query, terminal).await?;
         let going = match &scale_at {
             Some(at) => going(session, at).await?,
             None => Going::No,
@@ -76,7 +81,7 @@ impl Plan {
             event: None,
             wait: None,
         };
-        Ok(Self { pass, applied, is_told: false })
+        Ok(Self { pass, applied, is_told: false, messages })
     }
 }
 

@@ -3,6 +3,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
+use super::super::ground::Contradiction;
 use super::super::states::tests::{above, event, of, pass, second, state};
 use super::super::{Extreme, Ground, Knowledge, Possible, Remembered};
 use super::{
@@ -10,6 +11,7 @@ use super::{
     averages_over_target, infer, trusts_events, window, windows, within,
 };
 use crate::build;
+use crate::calendar::Calendar;
 use crate::memory::recommendations::Held;
 use crate::saved::assemble::assemble;
 use crate::saved::file::read_text;
@@ -17,6 +19,7 @@ use crate::saved::objects::Objects;
 use crate::snapshot::evidence::{Event, Lease, Rescales, SeenPass};
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::memory::ScaleEvent;
+use crate::snapshot::past::{Bounds, Past, PastPass};
 
 /// Returns the highest recommendation, given the bounds from statuses, each from one second to another.
 fn highest(hpa: &Hpa, seen: &[(i32, i32, i64, i64)], now: i64) -> Extreme {
@@ -193,7 +196,7 @@ fn something_is_known_if_a_status_or_an_event_shows_it() {
 #[test]
 fn what_has_been_overwritten_is_not_likely() {
     let hpa = state((130, 50, 8, Some(30)));
-    for (until, kept) in [(119, false), (120, true), (121, true)] {
+    for (until, kept) in [(113, false), (114, true), (115, true)] {
         let evidence =
             Evidence { seen: vec![pass((3, 3), 60, until)], ..lease(second(0), second(130)) };
         let found = remembered(&hpa, &evidence, second(131)).likely.recommendations;
@@ -216,24 +219,60 @@ fn the_likely_recommendations_are_within_the_bounds() {
         let highest = Extreme { at_least: None, at_most: Some(6) };
         let lowest = Extreme { at_least: Some(4), at_most: None };
         let found = within(&known, &held, highest, lowest);
-        assert_eq!(found.time, second(time));
+        // As much later as the next pass most likely is, at 115.04.
+        assert_eq!(found.time, second(time).minus(SignedDuration::from_millis(14_040)));
         found.replicas
     };
     for (up, down, replicas, time, want) in [
-        (0, 20, 8, 81, 6),
-        (0, 20, 8, 80, 8),
-        (0, 20, 5, 81, 5),
-        (20, 0, 3, 81, 4),
-        (20, 0, 3, 80, 3),
-        (20, 0, 5, 81, 5),
-        (16, 0, 3, 100, 4),
-        (15, 0, 3, 100, 3),
-        (14, 0, 3, 100, 3),
-        (15, 0, 3, 40, 3),
-        (16, 0, 3, 40, 3),
+        (0, 20, 8, 96, 6),
+        (0, 20, 8, 95, 8),
+        (0, 20, 5, 96, 5),
+        (20, 0, 3, 96, 4),
+        (20, 0, 3, 95, 3),
+        (20, 0, 5, 96, 5),
+        (16, 0, 3, 115, 4),
+        (15, 0, 3, 115, 3),
+        (14, 0, 3, 115, 3),
+        (15, 0, 3, 55, 3),
+        (16, 0, 3, 55, 3),
     ] {
         assert_eq!(found(up, down, replicas, time), want, "{up} {down} {replicas} {time}");
     }
+}
+
+/// After a minute without renewal the leader has ended, and its memory with it: whoever comes next finds the
+/// current replicas. A later sign of a controller shows that it needs no lease.
+#[test]
+fn a_leader_that_lost_its_lease_has_lost_its_memory() {
+    let found = |now: i64, change: &dyn Fn(&mut Input)| {
+        let mut objects = Objects::default();
+        let items = [build::hpa(&json!({"maxReplicas": 20})), build::scale(8)];
+        read_text(&build::list(items), "state", &mut objects).unwrap();
+        let now = Some(second(now));
+        let options = Options { name: "web".to_owned(), now, ..Options::default() };
+        let mut input = assemble(objects, &options, second(0)).unwrap();
+        input.snapshot.hpa = state((100, 50, 8, None));
+        let duration = SignedDuration::from_secs(15);
+        let lease = Lease { acquired: second(0), renewed: second(110), duration };
+        input.evidence.lease = Some(lease);
+        change(&mut input);
+        let found = Remembered::of(&input);
+        assert_eq!(found.is_known_empty(), !found.is_open(), "{found:#?}");
+        found.is_known_empty()
+    };
+    assert!(found(170, &|_| {}));
+    assert!(!found(169, &|_| {}), "clocks may differ");
+    let written = |time| move |input: &mut Input| input.snapshot.hpa.written.status = time;
+    assert!(found(170, &written(Some(second(126)))));
+    assert!(!found(170, &written(Some(second(127)))));
+    let event = |input: &mut Input| input.evidence.events = vec![above(8, 127)];
+    assert!(!found(170, &event));
+    // What `apply` wrote is no sign.
+    let by_us = |input: &mut Input| {
+        input.snapshot.hpa.written.by_us = true;
+        input.snapshot.hpa.written.status = Some(second(127));
+    };
+    assert!(found(170, &by_us));
 }
 
 /// Calculations with times at the ends of the calendar would not fit.
@@ -352,4 +391,70 @@ fn rescales_that_only_events_tell_of_need_those_of_the_target() {
         })
     };
     assert_eq!((seen_for(319), seen_for(320), seen_for(321)), (true, false, false));
+}
+
+/// A history of passes whose recommendations are known, for 8 replicas all the time.
+fn recorded(passes: &[((i32, i32), i64)]) -> Past {
+    let pass = |&((at_least, at_most), time): &((i32, i32), i64)| PastPass {
+        time: second(time),
+        recommended: Bounds { at_least, at_most },
+        likely: None,
+        found: Some(Bounds::exactly(8)),
+    };
+    Past {
+        source: "https://prometheus".to_owned(),
+        queries: Vec::new(),
+        warnings: Vec::new(),
+        read: second(101),
+        scrape: Some(15),
+        lacks: Vec::new(),
+        changed: Vec::new(),
+        kept: Vec::new(),
+        replicas: Bounds::exactly(8),
+        proposal: None,
+        passes: passes.iter().map(pass).collect(),
+        rescales: Vec::new(),
+        recorded: None,
+    }
+}
+
+/// A hold at 8 replicas, by a recommendation at a time that the status does not show.
+#[test]
+fn a_history_makes_the_bounds_narrower_where_it_agrees_with_the_api() {
+    let of = |past: Option<Past>, leads: bool| {
+        let mut hpa = state((100, 0, 8, None));
+        hpa.status.conditions[0].reason = "ScaleDownStabilized".to_owned();
+        hpa.written.created = Some(second(-900));
+        let evidence = if leads { lease(second(-900), second(101)) } else { Evidence::default() };
+        let found = remembered(&hpa, &Evidence { recorded: past, ..evidence }, second(101));
+        (found.possible.unwrap().highest, found.grounds)
+    };
+    let bounds = |past: Option<Past>| of(past, true).0;
+    let (alone, _) = of(None, true);
+    assert_eq!(alone, Extreme { at_least: Some(0), at_most: Some(8) });
+    let (found, grounds) = of(Some(recorded(&[((8, 9), 85), ((3, 5), 100)])), true);
+    assert_eq!(found, Extreme { at_least: Some(8), at_most: Some(8) });
+    assert!(grounds.iter().any(|it| matches!(it, Ground::Recorded { .. })), "{grounds:?}");
+    // Nothing is added by gaps, by what may have left the window, and by passes over another spec.
+    let unknown = (0, i32::MAX);
+    assert_eq!(bounds(Some(recorded(&[(unknown, 85)]))), alone);
+    assert_eq!(bounds(Some(recorded(&[((8, 9), -178)]))), alone);
+    assert_eq!(bounds(Some(recorded(&[((8, 9), 2)]))), alone);
+    // It never makes them wider, nor is it believed against the status or the scale.
+    assert_eq!(bounds(Some(recorded(&[((0, 20), 85)]))), alone);
+    let contradicted = |past: Past, want: Contradiction| {
+        let (found, grounds) = of(Some(past), true);
+        assert_eq!(found, alone);
+        assert!(grounds.contains(&Ground::Contradicted(want)), "{grounds:?}");
+    };
+    let other = recorded(&[((8, 9), 85), ((8, 9), 100)]);
+    contradicted(other, Contradiction::Recommendations);
+    contradicted(recorded(&[((9, 9), 85)]), Contradiction::Recommendations);
+    let replicas = Past { replicas: Bounds::exactly(7), ..recorded(&[((8, 9), 85)]) };
+    contradicted(replicas, Contradiction::Replicas);
+    // A controller that has restarted may have recommended what it found instead.
+    let mut fewer = recorded(&[((8, 9), 70), ((0, 0), 85)]);
+    fewer.passes[1].found = Some(Bounds::exactly(6));
+    assert_eq!(of(Some(fewer.clone()), true).0.at_least, Some(8));
+    assert_eq!(of(Some(fewer), false).0.at_least, Some(6));
 }

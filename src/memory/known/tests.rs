@@ -58,6 +58,10 @@ fn the_next_pass_follows_a_fresh_status() {
         ("v1.36", 50, none(), 114, (114, 121)),
         // Now it may have run without changing the status.
         ("v1.36", 50, none(), 115, (115, 135)),
+        // By 122 a pass has run since, and until 129 no other one can have.
+        ("v1.36", 50, none(), 122, (129, 141)),
+        ("v1.36", 50, none(), 129, (129, 141)),
+        ("v1.36", 50, none(), 130, (130, 150)),
         // Since v1.37 a controller that takes over runs its first pass at once.
         ("v1.37", 50, none(), 112, (114, 121)),
         ("v1.37", 50, none(), 113, (113, 133)),
@@ -74,6 +78,31 @@ fn the_next_pass_follows_a_fresh_status() {
         let found = (since(known.earliest_pass()), since(known.latest_pass()));
         assert_eq!(found, want, "{version} {spec} {now} {:?}", evidence.lease);
     }
+}
+
+/// The first pass comes 15 to 20 s after the HPA was created, and the second 15 s later.
+#[test]
+fn the_first_status_of_an_hpa_is_of_its_first_pass() {
+    let first = |written: i64, created: i64, evidence: Evidence| {
+        let mut hpa = state((written, created, 8, None));
+        hpa.written.created = Some(second(created));
+        let known = known(&hpa, &evidence, "v1.36", written + 1);
+        known.first_of_all().map(|(found, time)| (found, since(time)))
+    };
+    assert_eq!(first(100, 73, Evidence::default()), Some((8, 100)));
+    assert_eq!(first(100, 72, Evidence::default()), None);
+    // An earlier status was the first.
+    let seen = |replicas| {
+        let seen = vec![SeenPass { replicas, ..seen(90, 100) }];
+        Evidence { seen, ..Evidence::default() }
+    };
+    assert_eq!(first(100, 73, seen(Some(5))), Some((5, 90)));
+    assert_eq!(first(100, 73, seen(None)), None);
+    // Its status could not be written, or there was another HPA of the name.
+    let lost = event("u", "FailedUpdateStatus", "", 99);
+    assert_eq!(first(100, 73, Evidence { events: vec![lost], ..Evidence::default() }), None);
+    let other = event("other", "SuccessfulRescale", "", 60);
+    assert_eq!(first(100, 73, Evidence { events: vec![other], ..Evidence::default() }), None);
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! What is certain about the recommendations, by hand. Unless a test says otherwise, the status is of second 100,
 //! now is 101, the leader has led since 0, and the next pass runs from 114 to 121.
 
+use std::ops::RangeInclusive;
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::{Held, ends, extremes, held, holding};
+use super::{Held, ends, extremes, held, holding, survived};
 use crate::memory::ground::Ground;
 use crate::memory::known::Known;
 use crate::memory::sighting::Sighting;
@@ -221,12 +223,12 @@ fn what_held_back_the_last_pass_was_in_its_window() {
         found(&down, &passes, 0)[0]
     };
     let none = (3, 4);
-    assert_eq!(with([none, (6, 6), none]), ((5, 9), 74, (5, 80)), "until a sync period before 95");
+    assert_eq!(with([none, (6, 6), none]), ((5, 9), 74, (5, 75)), "right after it began");
     assert_eq!(with([none, none, (6, 6)]), ((5, 9), 94, (5, 95)));
     assert_eq!(with([none, (6, 6), (6, 6)]), ((5, 9), 74, (5, 95)));
     assert_eq!(with([(6, 6), none, none]), ((5, 9), 69, (5, 69)), "not outside the window");
-    assert_eq!(with([none, (0, 5), none]), ((5, 9), 74, (5, 80)));
-    assert_eq!(with([none, (9, ANY), none]), ((5, 9), 74, (5, 80)));
+    assert_eq!(with([none, (0, 5), none]), ((5, 9), 74, (5, 75)));
+    assert_eq!(with([none, (9, ANY), none]), ((5, 9), 74, (5, 75)));
     assert_eq!(with([none, (10, 10), none]), ((5, 9), 69, (5, 100)));
     // Most likely the last one that most likely asked for that.
     let likely = |replicas| SeenPass { likely: Some(replicas), ..pass((3, 9), 75, 95) };
@@ -260,7 +262,7 @@ fn earlier_statuses_show_recommendations() {
         found
     };
     let one = |time, until| [pass((5, 9), time, until)];
-    assert_eq!(found(&one(60, 115), led(0), 131), [((5, 9), 94, (5, 94))]);
+    assert_eq!(found(&one(60, 115), led(0), 131), [((5, 9), 94, (5, 100))]);
     assert_eq!(found(&one(100, 115), led(0), 131), [((5, 9), 99, (5, 100))]);
     let likely = [SeenPass { likely: Some(6), ..pass((5, 9), 100, 115) }];
     assert_eq!(found(&likely, led(0), 131), [((5, 9), 99, (6, 100))]);
@@ -276,17 +278,40 @@ fn earlier_statuses_show_recommendations() {
         let events = vec![Event { reason, ..above(0, time) }];
         found(&one(60, 115), Evidence { events, ..led(0) }, 131)
     };
-    assert_eq!(lost(58), [((5, 9), 94, (5, 94))]);
-    assert_eq!(lost(59), [((5, 9), 59, (5, 60))]);
-    assert_eq!(lost(60), [((5, 9), 59, (5, 60))]);
+    assert_eq!(lost(58), [((5, 9), 94, (5, 100))]);
+    assert_eq!(lost(59), [((5, 9), 59, (5, 100))]);
+    assert_eq!(lost(60), [((5, 9), 59, (5, 100))]);
 
     // A controller that started since, before the last status, used a count that is unknown.
-    assert_eq!(found(&one(60, 115), led(93), 131), [((5, 9), 94, (5, 94))]);
+    assert_eq!(found(&one(60, 115), led(93), 131), [((5, 9), 94, (5, 100))]);
     assert_eq!(found(&one(60, 115), led(94), 131), []);
     // If only after it, it used one of 7 and 8.
-    assert_eq!(found(&one(60, 115), led(132), 133), [((5, 9), 94, (5, 94))]);
-    assert_eq!(found(&[pass((9, 9), 60, 115)], led(132), 133), [((7, 9), 94, (7, 94))]);
-    assert_eq!(found(&[pass((5, 5), 60, 115)], led(132), 133), [((5, 8), 94, (5, 94))]);
+    assert_eq!(found(&one(60, 115), led(132), 133), [((5, 9), 94, (5, 100))]);
+    assert_eq!(found(&[pass((9, 9), 60, 115)], led(132), 133), [((7, 9), 94, (7, 100))]);
+    assert_eq!(found(&[pass((5, 5), 60, 115)], led(132), 133), [((5, 8), 94, (5, 100))]);
+}
+
+/// A controller that has started since has recommended what its first pass found: one of the counts that the
+/// passes since have found, or that the next one finds.
+#[test]
+fn after_a_restart_one_of_the_counts_since_is_left() {
+    let left = |counts: [Option<i32>; 2], since: i64, evidence: Evidence| {
+        let [one, other] = counts;
+        let seen = |replicas, time, until| SeenPass { replicas, ..pass((9, 9), time, until) };
+        let seen = vec![seen(one, 60, 115), seen(other, 115, 130)];
+        let mut hpa = hpa(130, None);
+        hpa.status.current_replicas = 7;
+        let evidence = Evidence { seen, ..evidence };
+        let known = known(&hpa, &evidence, 131);
+        survived(&known, 9..=9, second(since)).map(RangeInclusive::into_inner)
+    };
+    for evidence in [led(94), Evidence::default()] {
+        assert_eq!(left([Some(10), Some(6)], 94, evidence.clone()), Some((6, 10)));
+        assert_eq!(left([Some(10), Some(8)], 94, evidence.clone()), Some((7, 10)));
+        assert_eq!(left([Some(10), None], 94, evidence.clone()), None);
+        assert_eq!(left([Some(10), Some(6)], 58, evidence), None, "before the first");
+    }
+    assert_eq!(left([Some(10), Some(6)], 94, led(93)), Some((9, 9)), "no restart since");
 }
 
 #[test]
@@ -304,8 +329,8 @@ fn the_last_status_shows_its_own() {
         (held.iter().map(told).collect::<Vec<_>>(), age.map(|age| age.as_secs()))
     };
     assert_eq!(found(Some(100), &sighting()), (vec![((4, 6), 99, (4, 100))], Some(10)));
-    assert_eq!(found(Some(80), &sighting()), (vec![((4, 6), 89, (4, 89))], Some(30)));
-    assert_eq!(found(None, &sighting()), (vec![((4, 6), 89, (4, 110))], None));
+    assert_eq!(found(Some(80), &sighting()), (vec![((4, 6), 89, (4, 95))], Some(30)));
+    assert_eq!(found(None, &sighting()), (vec![((4, 6), 89, (4, 94))], None));
     let likely = Sighting { likely: Some(5), ..sighting() };
     assert_eq!(found(Some(100), &likely).0, [((4, 6), 99, (5, 100))]);
 }
@@ -365,7 +390,7 @@ fn a_hold_ends_with_what_is_certain_or_possible() {
         let [down, _, up, _] = Pass { held, ..Pass::new((60, 120)) }.ends();
         [down, up].map(|list| list.iter().map(|it| it.1 + 20).collect::<Vec<_>>())
     };
-    assert_eq!(soonest(vec![1, 2, 61, 62]), [vec![2, 61, 62], vec![62]]);
+    assert_eq!(soonest(vec![0, 1, 2, 60, 61, 62]), [vec![1, 2, 60, 61, 62], vec![61, 62]]);
     // A window of 15 s contains nothing of the last pass, but the next may be the first that recommends.
     let [_, down, _, up] = Pass::new((15, 16)).ends();
     assert_eq!((down, up), (vec![(9, 86), (6, 86)], vec![]));
@@ -417,9 +442,9 @@ fn the_highest_and_the_lowest_are_bounded() {
     assert_eq!(whole.extremes(), [(Some(3), Some(9)), (Some(2), Some(5))]);
     // What may have left the window is uncertain.
     let old = |held| Pass { held: vec![held], ..Pass::new((60, 120)) }.extremes();
-    assert_eq!(old(61), [(Some(3), Some(9)), (Some(2), None)]);
-    assert_eq!(old(62), [(Some(3), Some(9)), (Some(2), Some(5))]);
-    assert_eq!(old(1), [(None, Some(9)), (Some(2), None)]);
+    assert_eq!(old(60), [(Some(3), Some(9)), (Some(2), None)]);
+    assert_eq!(old(61), [(Some(3), Some(9)), (Some(2), Some(5))]);
+    assert_eq!(old(0), [(None, Some(9)), (Some(2), None)]);
     // Nothing is left in a window of a sync period, unless the next pass is the first.
     assert_eq!(Pass::new((15, 15)).extremes(), [(None, Some(0)), (Some(ANY), None)]);
     assert_eq!(Pass::new((16, 16)).extremes(), [(None, Some(9)), (Some(2), None)]);

@@ -21,6 +21,7 @@ fn past(passes: &[(i64, i32, i32)], rescales: &[(i32, i64, i64)]) -> Past {
         time: ago(age),
         recommended: Bounds { at_least, at_most },
         likely: (at_most < ANY).then_some(at_most),
+        found: None,
     };
     let rescale = |&(replicas, from, until): &(i32, i64, i64)| PastRescale {
         replicas,

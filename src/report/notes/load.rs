@@ -8,7 +8,7 @@ use crate::numbers::{duration, part};
 use crate::snapshot::load::{LoadNote, LoadPart};
 
 /// Words a note about a load, as a sentence.
-pub(in crate::report) fn text(note: &LoadNote) -> String {
+pub(crate) fn text(note: &LoadNote) -> String {
     match note {
         LoadNote::Sampled { step, window, scrape } => {
             let of = match scrape {

@@ -1,0 +1,241 @@
+//! What a history of samples adds to the bounds of what the controller remembers now. It is used only where it
+//! agrees with what the API shows, and only makes the bounds narrower.
+
+use jiff::Timestamp;
+
+use super::ground::{Contradiction, Counted, Ground};
+use super::known::Known;
+use super::sampled::{self, DRIFT};
+use super::sighting::Sighting;
+use super::{Ends, Extreme, Remembered, recommendations};
+use crate::calendar::Calendar;
+use crate::snapshot::memory::{Recommendation, ScaleEvent};
+use crate::snapshot::past::{Bounds, Past, PastPart, PastPass};
+
+/// Narrows the bounds of a memory.
+pub(super) fn narrow(
+    known: &Known<'_>,
+    sighting: Option<&Sighting>,
+    past: &Past,
+    remembered: &mut Remembered,
+) {
+    if let Some(contradiction) = contradiction(known, sighting, past) {
+        remembered.grounds.push(Ground::Contradicted(contradiction));
+        return;
+    }
+    let Some(possible) = &mut remembered.possible else { return };
+    let passes = passes(known, past);
+    let recorded = Recorded { known, passes: &passes };
+    let own = recommendations::added_bounds(known, sighting);
+    let (highest, lowest) = (recorded.highest(own), recorded.lowest(own));
+    let (Some(highest), Some(lowest)) =
+        (both(possible.highest, highest), both(possible.lowest, lowest))
+    else {
+        remembered.grounds.push(Ground::Contradicted(Contradiction::Recommendations));
+        return;
+    };
+    if (highest, lowest) != (possible.highest, possible.lowest) {
+        (possible.highest, possible.lowest) = (highest, lowest);
+        recorded.shorten(&mut possible.down, &mut possible.up);
+        let is_told = |pass: &&PastPass| pass.recommended != Bounds::UNKNOWN;
+        let mut told = passes.iter().filter(is_told);
+        if let Some(first) = told.next() {
+            let last = told.next_back().unwrap_or(first).time;
+            let (first, source) = (first.time, past.source.clone());
+            remembered.grounds.push(Ground::Recorded { first, last, source });
+        }
+        let likely = &mut remembered.likely.recommendations;
+        likely.extend(recorded.likely());
+        for entry in likely {
+            entry.replicas = recorded.within(*entry, highest, lowest);
+        }
+    }
+    if possible.changes.is_none()
+        && let Some(lists) = changes(known, past)
+    {
+        let likely = lists.first().cloned().unwrap_or_default();
+        let memory = &mut remembered.likely;
+        (memory.scale_up_events, memory.scale_down_events) = super::split(Some(&likely));
+        possible.changes = Some(lists);
+        remembered.grounds.retain(|ground| !matches!(ground, Ground::RateLimits(_)));
+        remembered.grounds.push(Ground::RateLimits(Counted::Recorded(likely)));
+    }
+}
+
+/// Where a history does not agree with what the API shows.
+fn contradiction(
+    known: &Known<'_>,
+    sighting: Option<&Sighting>,
+    past: &Past,
+) -> Option<Contradiction> {
+    let last_scale = known.hpa.status.last_scale_time;
+    // What was changed since the last scrape is not recorded yet.
+    let is_settled = last_scale.is_none_or(|last| last.plus(known.rhythm.longest * 3) < known.now);
+    let Bounds { at_least, at_most } = past.replicas;
+    if is_settled && !(at_least..=at_most).contains(&known.current) {
+        return Some(Contradiction::Replicas);
+    }
+    let near = |time: Timestamp| {
+        let is_near = |pass: &&PastPass| pass.time.duration_since(time).abs() <= DRIFT;
+        past.passes.iter().find(is_near).map(|pass| pass.recommended)
+    };
+    let own = known.status_written().zip(sighting);
+    let own = own.map(|(written, seen)| (written, *seen.proposal.start(), *seen.proposal.end()));
+    let seen = known.seen.iter().filter(|seen| !seen.spec_changed);
+    let seen = seen.map(|seen| (seen.time, seen.at_least, seen.at_most));
+    let mut told = own.into_iter().chain(seen);
+    let differs = told.any(|(time, low, high)| {
+        near(time).is_some_and(|bounds| bounds.at_most < low || high < bounds.at_least)
+    });
+    differs.then_some(Contradiction::Recommendations)
+}
+
+/// Returns what each pass that was played again left in the list: nothing is known of passes over another spec,
+/// and a controller that has started since has recommended one of the counts that it found.
+fn passes(known: &Known<'_>, past: &Past) -> Vec<PastPass> {
+    let last = known.hpa.status.current_replicas;
+    let mut found = Bounds::exactly(known.current).with(last);
+    let mut passes = past.passes.clone();
+    for pass in passes.iter_mut().rev() {
+        let before = pass.time.minus(DRIFT);
+        if let Some(replicas) = pass.found {
+            found = found.with(replicas.at_least).with(replicas.at_most);
+        } else {
+            found = Bounds::UNKNOWN;
+        }
+        if known.spec_may_have_changed_since(before) {
+            (pass.recommended, pass.likely) = (Bounds::UNKNOWN, None);
+        } else if known.may_have_restarted_since(before) {
+            pass.recommended = pass.recommended.with(found.at_least).with(found.at_most);
+        }
+    }
+    passes
+}
+
+/// Returns what satisfies both bounds; `None` if nothing does.
+fn both(one: Extreme, other: Extreme) -> Option<Extreme> {
+    let at_least = one.at_least.max(other.at_least);
+    let at_most = match (one.at_most, other.at_most) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
+    };
+    let is_empty = at_least.zip(at_most).is_some_and(|(low, high)| low > high);
+    (!is_empty).then_some(Extreme { at_least, at_most })
+}
+
+/// The passes of a history, as the next pass remembers them.
+struct Recorded<'r> {
+    known: &'r Known<'r>,
+    passes: &'r [PastPass],
+}
+
+impl Recorded<'_> {
+    /// The passes that are certainly in a window at the next pass, and that no other has overwritten.
+    fn certain(&self, window: jiff::SignedDuration) -> impl Iterator<Item = &PastPass> {
+        let window = window.min(self.known.retention());
+        let oldest = self.known.latest_pass().minus(window).plus(DRIFT);
+        self.passes.iter().filter(move |pass| pass.time > oldest)
+    }
+
+    /// The passes that may be in a window.
+    fn possible(&self, window: jiff::SignedDuration) -> impl Iterator<Item = &PastPass> {
+        let oldest = self.known.earliest_pass().minus(window).minus(DRIFT);
+        let is_empty = window.is_zero();
+        self.passes.iter().filter(move |pass| !is_empty && pass.time >= oldest)
+    }
+
+    /// Whether no pass in a window is older than the first of these.
+    fn reaches(&self, window: jiff::SignedDuration) -> bool {
+        let oldest = self.known.earliest_pass().minus(window);
+        let first = self.passes.first().map(|pass| pass.time);
+        first.is_some_and(|first| {
+            first <= oldest.plus(self.known.rhythm.period)
+                || self.known.is_first_pass(first.minus(DRIFT))
+        })
+    }
+
+    fn highest(&self, own: Bounds) -> Extreme {
+        let window = self.known.down_window;
+        let at_most = self.possible(window).map(|it| it.recommended.at_most);
+        let at_most = at_most.fold(own.at_most, Ord::max);
+        Extreme {
+            at_least: self.certain(window).map(|it| it.recommended.at_least).max(),
+            at_most: (at_most < i32::MAX && self.reaches(window)).then_some(at_most),
+        }
+    }
+
+    fn lowest(&self, own: Bounds) -> Extreme {
+        let window = self.known.up_window;
+        let at_least = self.possible(window).map(|it| it.recommended.at_least);
+        let at_least = at_least.fold(own.at_least, Ord::min);
+        let at_most = self.certain(window).map(|it| it.recommended.at_most);
+        Extreme {
+            at_least: (at_least > 0 && self.reaches(window)).then_some(at_least),
+            at_most: at_most.filter(|it| *it < i32::MAX).min(),
+        }
+    }
+
+    /// Adds what is certain to the lists with which holds end soonest.
+    fn shorten(&self, down: &mut Ends, up: &mut Ends) {
+        let later = self.known.latest_pass().duration_since(self.known.now).plus(DRIFT);
+        let entry =
+            |replicas, time: Timestamp| Recommendation { replicas, time: time.minus(later) };
+        let certain = self.certain(self.known.down_window);
+        down.soonest.extend(certain.map(|it| entry(it.recommended.at_least, it.time)));
+        let certain = self.certain(self.known.up_window);
+        up.soonest.extend(certain.map(|it| entry(it.recommended.at_most, it.time)));
+    }
+
+    /// The most likely recommendations, as old as they will be at the next pass.
+    fn likely(&self) -> impl Iterator<Item = Recommendation> {
+        let later = self.known.likely_pass().duration_since(self.known.now);
+        let written = self.known.status_written();
+        // What the last status shows is known better.
+        let passes = self.passes.iter().filter(move |pass| written.is_none_or(|it| pass.time < it));
+        passes.filter_map(move |pass| {
+            Some(Recommendation { replicas: pass.likely?, time: pass.time.minus(later) })
+        })
+    }
+
+    /// Returns a likely recommendation within the bounds of the windows that contain it.
+    fn within(&self, entry: Recommendation, highest: Extreme, lowest: Extreme) -> i32 {
+        let age = self.known.now.duration_since(entry.time);
+        let mut replicas = entry.replicas;
+        if age <= self.known.down_window {
+            replicas = highest.at_most.map_or(replicas, |high| replicas.min(high));
+        }
+        if age <= self.known.up_window && self.known.up_window > self.known.least_gap() {
+            replicas = lowest.at_least.map_or(replicas, |low| replicas.max(low));
+        }
+        replicas
+    }
+}
+
+/// Returns what the rate limits may count according to the recorded replicas, if these agree with the last
+/// rescale that the status shows, and nothing can have been forgotten.
+fn changes(known: &Known<'_>, past: &Past) -> Option<Vec<Vec<ScaleEvent>>> {
+    let first = past.rescales.first().map(|it| it.from);
+    let is_whole = !past.lacks.contains(&PastPart::Replicas)
+        && known.status_lost.is_none()
+        && first.is_none_or(|first| {
+            !known.may_have_restarted_since(first) && !known.spec_may_have_changed_since(first)
+        });
+    let last = past.rescales.last().zip(known.hpa.status.last_scale_time);
+    let agrees = last.is_some_and(|(rescale, last)| {
+        rescale.from.minus(DRIFT) <= last && last <= rescale.until.plus(DRIFT)
+    });
+    if !is_whole || !agrees {
+        return None;
+    }
+    let passes = [known.likely_pass(), known.earliest_pass(), known.latest_pass()];
+    let mut lists = Vec::new();
+    for pass in passes {
+        let later = pass.duration_since(known.now);
+        let (all, likely) = sampled::changes(past, known.next, pass);
+        for list in [likely].into_iter().chain(all) {
+            let at = |it: &ScaleEvent| ScaleEvent { time: it.time.minus(later), ..*it };
+            lists.push(list.iter().map(at).collect());
+        }
+    }
+    Some(lists)
+}

@@ -13,7 +13,7 @@ use crate::numbers::parse_duration;
 #[command(next_help_heading = "Prometheus")]
 pub struct PrometheusArgs {
     /// The Prometheus to ask: its address, or a service of the cluster, which is reached through the API
-    /// server with your credentials (with -f, only an address)
+    /// server with your credentials (for saved objects, only an address)
     #[arg(long, value_name = "URL|NAMESPACE/SERVICE[:PORT][/PATH]")]
     pub prometheus: Option<String>,
 

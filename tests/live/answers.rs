@@ -399,8 +399,8 @@ fn states_that_the_server_still_has_are_looked_at() {
     // Since then up to nine were.
     let upcoming = &answer["upcoming"];
     let wanted = json!([
-        {"time": "2026-11-21T07:11:28Z", "replicas": 10, "range": {"min": 5, "max": 10}},
-        {"time": "2026-11-21T07:11:43Z", "replicas": 9, "range": {"min": 5, "max": 9}},
+        {"time": "2026-11-21T07:11:28Z", "replicas": 9, "range": {"min": 5, "max": 9}},
+        {"time": "2026-11-21T07:11:43Z", "replicas": 5, "range": {"min": 5, "max": 9}},
         {"time": "2026-11-21T07:11:58Z", "replicas": 5, "range": {"min": 5, "max": 5}},
     ]);
     assert_eq!(*upcoming, wanted);

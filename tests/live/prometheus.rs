@@ -537,7 +537,7 @@ fn servers_that_cannot_be_reached_or_trusted() {
         ran.fails(2, &[&format!("error: {flag} requires --prometheus\nhint: --prometheus names")]);
     }
     explain_at("http://127.0.0.1:1", &["--query", "cpu=sum(x)"])
-        .fails(2, &["error: --query cpu=sum(x): --at reads the record"]);
+        .fails(2, &["error: --query cpu=sum(x): the record and the usage"]);
     // A state that was saved without a load has nothing to play.
     let mut bare = program();
     run(bare.args(["predict", "web", "-f", STATE, "--vary", "max=9..11"]))

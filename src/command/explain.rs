@@ -63,7 +63,10 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
                     (None, None) => (pass(objects, &args.memory, &options)?, Vec::new()),
                     (None, Some(query)) => {
                         let pass = pass(objects, &args.memory, &options)?;
-                        waited(super::past::narrow(query, None, pass, terminal))?
+                        match pass.depends_on_history() {
+                            true => waited(super::past::narrow(query, None, pass, terminal))?,
+                            false => (pass, Vec::new()),
+                        }
                     }
                     (Some((at, query)), _) => {
                         let input = assemble(objects, &options, Timestamp::now())?;

@@ -57,17 +57,14 @@ pub(super) async fn past(
     query.told(&way, rewound)
 }
 
-/// Narrows what a pass may remember by the history of the passes before it, if its answer depends on that. Also
-/// returns the messages, among them why a history is not used.
+/// Narrows what a pass may remember by the history of the passes before it. Also returns the messages, among them
+/// why a history is not used.
 pub(super) async fn narrow(
     query: &Query<'_>,
     session: Option<&Session>,
     pass: Pass,
     terminal: &Terminal,
 ) -> Result<(Pass, Vec<String>), Error> {
-    if !pass.depends_on_history() {
-        return Ok((pass, Vec::new()));
-    }
     let mut input = pass.input;
     check(&input)?;
     let way = query.connect(session, "--prometheus-match selects fewer series")?;

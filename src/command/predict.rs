@@ -6,11 +6,13 @@ use super::fail_on::FindingsWatch;
 use super::judge::judge;
 use super::load::{Query, table};
 use super::output_file::{append, replace};
+use super::past::narrow;
 use super::play::{Others, Runs, locate, timeline_options};
 use super::state::{ask, options, pass, unanswered};
 use super::{Answer, Terminal, check_save, check_written, connected, waited, write_saved};
 use crate::args::{FailOn, MemoryArgs, Predict, PredictOutput, Report, Request, TimelineArgs};
 use crate::backtest::{Plan, Search};
+use crate::cluster::Session;
 use crate::error::Error;
 use crate::pass::Pass;
 use crate::render::junit::junit;
@@ -25,6 +27,8 @@ use crate::report::page::Page;
 use crate::report::prediction::Prediction;
 use crate::saved::file;
 use crate::saved::save::Saved;
+use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::load::Load;
 use crate::snapshot::note::Note;
 use crate::whatif::expect::Gate;
 use crate::whatif::kept::kept_targets;
@@ -67,7 +71,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let mut load = objects.as_mut().and_then(|objects| objects.load.take());
     load = table(&args.timeline)?.or(load);
     let Predict { timeline: TimelineArgs { span, .. }, prometheus, recorded, .. } = args;
-    let plays = span.is_some() || load.is_some() || prometheus.prometheus.is_some();
+    let mut plays = span.is_some() || load.is_some() || prometheus.prometheus.is_some();
     let is_data = matches!(args.output, Some(PredictOutput::Json | PredictOutput::Yaml));
     if args.timeline.passes && !is_data {
         return Err(Error::usage("--passes requires -o json or -o yaml"));
@@ -133,26 +137,19 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         }
     }
     let also = options.also.clone();
-    let ((mut observed, asked), mut messages) = match objects {
+    let (answered, mut messages) = match objects {
         None => connected(&request.connection, async |session| {
             let assumed = Some(&assumptions);
             let pass = ask(session, &args.memory, &options, assumed, None, terminal).await?.pass;
-            let asked = match query {
-                None => None,
-                Some(query) => {
-                    Some(query.load(recorded, Some(session), &pass.input, &also, terminal).await?)
-                }
-            };
-            Ok((pass, asked))
+            asked(query.as_ref(), args, &assumptions, Some(session), pass, &also, terminal).await
         })?,
         Some(objects) => {
             let pass = pass(objects, &args.memory, &options)?;
-            let load =
-                |query: Query<'_>| waited(query.load(recorded, None, &pass.input, &also, terminal));
-            let asked = query.map(load);
-            ((pass, asked.transpose()?), Vec::new())
+            let query = query.as_ref();
+            (waited(asked(query, args, &assumptions, None, pass, &also, terminal))?, Vec::new())
         }
     };
+    let (mut observed, recorded) = answered;
     locate(&mut candidates, &observed.input.snapshot.hpa);
     let key = observed.input.snapshot.hpa.key();
     if let Some(other) = load.as_ref().and_then(|load| load.hpa.as_ref()).filter(|of| **of != key) {
@@ -160,10 +157,19 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             .hint("use --trace or --prometheus"));
     }
     let manifest = candidates.first().and_then(|first| first.manifest.clone());
-    if let Some((asked, more)) = asked {
-        messages.extend(more);
-        timeline = Some(timeline_options(&args.timeline, Some(&asked))?);
-        load = Some(asked);
+    match recorded {
+        Recorded::Load(recorded, more) => {
+            messages.extend(more);
+            timeline = Some(timeline_options(&args.timeline, Some(&recorded))?);
+            load = Some(*recorded);
+        }
+        Recorded::History(more) => {
+            messages.extend(more);
+            (timeline, load, plays) = (None, None, false);
+            gate.check_without_run()?;
+            check_not_played(&args.timeline)?;
+        }
+        Recorded::Nothing => {}
     }
     let of_load = load.iter().flat_map(|load| load.notes.iter().cloned().map(Note::OfLoad));
     observed.input.notes.extend(of_load);
@@ -290,6 +296,43 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         annotations,
         written: None,
     })
+}
+
+/// What Prometheus was asked for.
+enum Recorded {
+    /// Nothing.
+    Nothing,
+    /// A load, with messages.
+    Load(Box<Load>, Vec<String>),
+    /// The history before now, in the pass; with messages.
+    History(Vec<String>),
+}
+
+/// Asks Prometheus for a load, or, if a value is assumed for every metric and no run is asked for, so that there is
+/// nothing to play, for the history before now.
+async fn asked(
+    query: Option<&Query<'_>>,
+    args: &Predict,
+    assumptions: &Assumptions,
+    session: Option<&Session>,
+    pass: Pass,
+    also: &[MetricSpec],
+    terminal: &Terminal,
+) -> Result<(Pass, Recorded), Error> {
+    let Some(query) = query else { return Ok((pass, Recorded::Nothing)) };
+    if !wants_run(args) && assumptions.fixes_all_metrics(&pass.input.snapshot) {
+        let (pass, messages) = narrow(query, session, pass, terminal).await?;
+        return Ok((pass, Recorded::History(messages)));
+    }
+    let (load, messages) = query.load(&args.recorded, session, &pass.input, also, terminal).await?;
+    Ok((pass, Recorded::Load(Box::new(load), messages)))
+}
+
+/// Whether a flag asks for more than the next pass.
+fn wants_run(args: &Predict) -> bool {
+    let TimelineArgs { span, vary, .. } = &args.timeline;
+    let is_recorded = args.recorded.typed().iter().any(|(_, is_typed)| *is_typed);
+    span.is_some() || is_recorded || !vary.is_empty() || !args.overrides.hpa.is_empty()
 }
 
 /// The file for the summary of a job, if a report writes one.

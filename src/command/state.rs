@@ -74,8 +74,10 @@ pub(super) async fn ask(
         pass = Pass::run(input);
     }
     let (pass, messages) = match query {
-        Some(query) => narrow(query, Some(session), pass, terminal).await?,
-        None => (pass, Vec::new()),
+        Some(query) if pass.depends_on_history() => {
+            narrow(query, Some(session), pass, terminal).await?
+        }
+        _ => (pass, Vec::new()),
     };
     Ok(Live { pass, scale_at, messages })
 }

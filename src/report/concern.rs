@@ -74,8 +74,8 @@ pub fn remedies(concern: &Concern, notes: &[Note]) -> Vec<String> {
         Reason::Memory { window, .. } => {
             let window = duration(*window);
             remedies.push(format!(
-                "use --observe {window} to watch the HPA first, or --history none if the controller has just \
-                 started"
+                "use --observe {window} to watch the HPA first, --prometheus to read its history, or --history \
+                 none if the controller has just started"
             ));
         }
         Reason::Undecided { .. } | Reason::UnknownWords { .. } | Reason::Rights { .. } => {

@@ -26,6 +26,11 @@ impl CommandFlags {
         Self { kubectl: String::new(), plugin: files.join(" ") }
     }
 
+    /// Whether the state is read from files.
+    pub(crate) fn reads_files(&self) -> bool {
+        self.kubectl != self.plugin
+    }
+
     /// Adds the flags to a command that begins with `kubectl`. It takes flags before its own verbs, but not before
     /// those of a plugin.
     pub fn add_to(&self, command: &str) -> String {

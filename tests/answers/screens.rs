@@ -109,6 +109,7 @@ rules of v1.37.0, at 2026-11-21T07:06:29Z
   cpu proposes 0 replicas; the history is unknown, and the current 8 are assumed
   to be the last recommendation.
   Not certain: the controller's history is unknown; 2 to 10 are possible.
+  A history narrows this: --prometheus, or --observe 5m35s.
 
 FINDINGS
   held-by-window: the metrics propose 0, but the current 8 count for 5m
@@ -646,6 +647,7 @@ fn an_unknown_memory_is_not_that_of_a_controller_that_has_just_started() {
     insta::assert_snapshot!(said_of_memory(&unknown), @r#"
 cpu proposes 2 replicas; the history is unknown, and the current 4 are assumed to be the last recommendation.
 Not certain: the controller's history is unknown; 2 to 8 are possible.
+A history narrows this: --prometheus, or --observe 5m20s.
 stabilization: the history is unknown; the current 4 are assumed to count for 5m
 unknown: the current replicas are assumed to be the only recommendation (no evidence of others)
 "#);

@@ -248,7 +248,7 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
         assert!(ran.stderr.contains(told), "{code}: {}", ran.stderr);
         let hint = ran.stderr.lines().find(|line| line.contains("hint: ")).expect("a hint");
         assert!(hint.ends_with("use --force-uncertain to write anyway"), "{code}: {hint}");
-        let observes = "hint: use --observe 30m20s to watch the HPA first, or --history none if";
+        let observes = "hint: use --observe 30m20s to watch the HPA first, --prometheus to read its history, or --history none if";
         assert_eq!(hint.contains(observes), code == "memory", "{hint}");
         assert!(writes(&server).is_empty(), "{code}");
 

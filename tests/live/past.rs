@@ -487,16 +487,17 @@ fn a_history_before_now_is_asked_for_if_the_answer_depends_on_it() {
     cluster.fault(When::on("/api/v1/query"), Fault::Answer(Answer::json(200, empty.to_owned())));
     let server = Server::start(cluster);
     let (trusting, url) = (trusting(&server), server.url());
-    let explain = |time: &str, more: &[&str]| {
+    let ask = |verb: &str, time: &str, more: &[&str]| {
         let moments = trajectories::moments("plain");
         let moment = moments.iter().find(|it| it.snapshot.now.to_string().contains(time));
         let moment = moment.expect("a moment");
         let saved = kubectl_hpa::saved::save::to_json(&[moment], &[]).expect("a state");
         let state = file(&format!("plain-{}.json", time.replace(':', "")), &saved);
         let mut command = program();
-        command.args(["explain", "web", "-n", "plain", "-o", "json", "-f", &state]).args(more);
+        command.args([verb, "web", "-n", "plain", "-o", "json", "-f", &state]).args(more);
         run(&mut command)
     };
+    let explain = |time: &str, more: &[&str]| ask("explain", time, more);
     let asking: Vec<&str> = ["--prometheus", &url].into_iter().collect();
     let asking: Vec<&str> = asking.into_iter().chain(trusting.iter().map(String::as_str)).collect();
     let alone = explain("07:21:10", &[]).answer();
@@ -504,6 +505,14 @@ fn a_history_before_now_is_asked_for_if_the_answer_depends_on_it() {
     let asked = explain("07:21:10", &asking);
     assert!(asked.stderr.contains("the bounds are those of the API alone"), "{}", asked.stderr);
     assert_eq!(range(&asked.answer()), (12, 20));
+    // A prediction of the next pass has a value for every metric, so there is nothing to play.
+    let predicted = ask("predict", "07:21:10", &[&asking[..], &["--cpu=50%"]].concat());
+    assert!(
+        predicted.stderr.contains("the bounds are those of the API alone"),
+        "{}",
+        predicted.stderr
+    );
+    assert_eq!(predicted.answer()["timeline"], Value::Null);
     // This answer is certain: the server, which is not there, is not asked.
     let certain = explain("07:18:24", &["--prometheus", "http://127.0.0.1:1"]).answer();
     assert_eq!(certain["certainty"], "certain");

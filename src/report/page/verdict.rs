@@ -3,7 +3,7 @@
 use super::{Symbols, Tone, Words};
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::{Because, Block, MetricResult, Path, RateLimit, Step};
-use crate::memory::Knowledge;
+use crate::memory::{Knowledge, infer};
 use crate::numbers::age;
 use crate::outlook::Range;
 use crate::pass::Origin;
@@ -11,6 +11,7 @@ use crate::report::expected::lacking;
 use crate::report::words::{count, distance, duration, list, percent, sentence, time};
 use crate::report::{Certainty, RecordView};
 use crate::snapshot::clock::{ClockDoubt, Why};
+use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::{Documents, ScaleError, Unread};
 
@@ -93,6 +94,7 @@ impl Words<'_> {
             && let Some(range) = self.explanation.range
         {
             why.push(self.open(range));
+            why.extend(self.narrower());
         }
         why.extend(self.explanation.record.as_ref().map(|record| self.recorded(record)));
         if let Some((to, error)) = decision.unwritten() {
@@ -151,6 +153,27 @@ impl Words<'_> {
         let unknown = unknown.join(", ");
         let Range { min, max } = range;
         format!("Not certain: {unknown}; {min} to {max} are possible.")
+    }
+
+    /// Says what would narrow the range, if the controller's history widens it and no history was read.
+    fn narrower(&self) -> Option<String> {
+        let pass = self.explanation.pass;
+        let Input { evidence, snapshot, command_flags, .. } = &pass.input;
+        let has_history = evidence.past.is_some() || evidence.recorded.is_some();
+        if has_history || !pass.remembered.is_open() {
+            return None;
+        }
+        let window = duration(infer::window(&snapshot.hpa, &snapshot.controller));
+        // With predict, --prometheus plays a load unless every metric has a value.
+        let takes_history = self.explanation.kind != "Prediction";
+        let observes = !command_flags.reads_files();
+        let flags = match (takes_history, observes) {
+            (true, true) => format!("--prometheus, or --observe {window}"),
+            (true, false) => "--prometheus URL".to_owned(),
+            (false, true) => format!("--observe {window}"),
+            (false, false) => return None,
+        };
+        Some(format!("A history narrows this: {flags}."))
     }
 
     /// Words what was recorded after a past pass, and whether that contradicts the answer.

@@ -46,6 +46,15 @@ impl Assumptions {
         self.spec.candidate = Some(candidate);
     }
 
+    /// Whether a value is assumed for every metric of the spec as it is.
+    pub fn fixes_all_metrics(&self, snapshot: &Snapshot) -> bool {
+        let whole = |own: &&Assigned| own.wanted.container.is_none();
+        let found = self.metrics.iter().filter(whole);
+        let found = found.filter_map(|own| own.wanted.find(snapshot, &own.flag).ok());
+        let fixed: Vec<usize> = found.flat_map(|meant| meant.places).collect();
+        (0..snapshot.hpa.spec.metrics.len()).all(|place| fixed.contains(&place))
+    }
+
     /// What replaces the HPA, if anything does.
     pub fn candidate(&self) -> Option<&Candidate> {
         self.spec.candidate.as_ref()

@@ -222,18 +222,7 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
         (
             "memory",
             |cluster| {
-                // The policy counts what was added in the last half hour.
-                hpa(cluster, |hpa| {
-                    hpa["spec"]["behavior"] = json!({"scaleUp": {
-                        "stabilizationWindowSeconds": 0, "selectPolicy": "Max",
-                        "policies": [{"type": "Pods", "value": 4, "periodSeconds": 1800}]}});
-                    hpa["status"] = json!({
-                        "currentReplicas": 2, "desiredReplicas": 2, "currentMetrics": null,
-                        "lastScaleTime": "2026-11-21T07:00:00Z",
-                        "conditions": [{"type": "AbleToScale", "status": "True",
-                            "lastTransitionTime": "2026-11-21T06:30:00Z",
-                            "reason": "ReadyForNewScale", "message": ""}]});
-                });
+                hpa(cluster, with_an_open_history);
             },
             "the controller's history of the last 30m20s is unknown: the pass may end anywhere from ",
         ),
@@ -268,6 +257,41 @@ fn what_is_not_certain_is_written_only_by_force_and_named() {
         let short = apply_as(&server, "bob", &["--yes", "--force-uncertain", "-o", "name"]);
         assert_eq!(short.stdout, "deployment.apps/web\n", "{code}: {}", short.stderr);
         assert!(short.stderr.contains(named), "{code}: {}", short.stderr);
+    }
+}
+
+/// A policy that counts what was added in the last half hour, after a rescale in it.
+fn with_an_open_history(hpa: &mut Value) {
+    hpa["spec"]["behavior"] = json!({"scaleUp": {
+        "stabilizationWindowSeconds": 0, "selectPolicy": "Max",
+        "policies": [{"type": "Pods", "value": 4, "periodSeconds": 1800}]}});
+    hpa["status"] = json!({
+        "currentReplicas": 2, "desiredReplicas": 2, "currentMetrics": null,
+        "lastScaleTime": "2026-11-21T07:00:00Z",
+        "conditions": [{"type": "AbleToScale", "status": "True",
+            "lastTransitionTime": "2026-11-21T06:30:00Z",
+            "reason": "ReadyForNewScale", "message": ""}]});
+}
+
+/// Whoever takes over from a controller that has lost its lease begins without a history.
+#[test]
+fn a_controller_that_is_down_is_replaced_without_force() {
+    for (renewed, code) in [("07:07:10", 6), ("07:04:00", 0)] {
+        let mut cluster = cluster();
+        hpa(&mut cluster, with_an_open_history);
+        lease(&mut cluster, renewed);
+        let server = Server::start(cluster);
+        let ran = apply(&server, &["--yes"]);
+        assert_eq!(ran.code, Some(code), "{renewed}: {}{}", ran.stdout, ran.stderr);
+        assert_eq!(writes(&server).len(), usize::from(code == 0), "{renewed}");
+        assert_eq!(
+            ran.stdout.contains("SCALE UP 2 → 5: CONTROLLER SILENT"),
+            code == 0,
+            "{}",
+            ran.stdout
+        );
+        let down = "No controller manager holds the lease (last renewed 3m13s ago): until one does, the replicas";
+        assert_eq!(ran.stdout.contains(down), code == 0, "{}", ran.stdout);
     }
 }
 

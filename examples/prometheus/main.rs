@@ -67,9 +67,15 @@ pub(crate) fn moments(table: &str) -> Option<Vec<Moment>> {
 pub(crate) struct History(BTreeMap<i64, BTreeMap<String, String>>);
 
 impl History {
-    /// Adds a sample.
+    /// Adds a sample at a time in seconds.
     pub(crate) fn add(&mut self, series: &str, time: i64, value: f64) {
-        let block = self.0.entry(time.div_euclid(BLOCK)).or_default();
+        self.add_at(series, time * 1000, value);
+    }
+
+    /// Adds a sample at a time in milliseconds.
+    pub(crate) fn add_at(&mut self, series: &str, millis: i64, value: f64) {
+        let time = millis as f64 / 1000.0;
+        let block = self.0.entry(millis.div_euclid(BLOCK * 1000)).or_default();
         let samples = match block.get_mut(series) {
             Some(samples) => samples,
             None => block.entry(series.to_owned()).or_default(),
@@ -86,11 +92,46 @@ impl History {
     }
 }
 
+/// When the kubelet measures a container: every 10 s, and up to 10 s later, as the housekeeping of cAdvisor does. A
+/// scrape gets the last measurement with the time at which it was made.
+#[derive(Debug, Clone)]
+pub(crate) struct Housekeeping {
+    seed: u64,
+    last: i64,
+}
+
+impl Housekeeping {
+    /// The shortest time between two measurements, and the most that is added to it, in milliseconds.
+    const INTERVAL: u64 = 10_000;
+
+    /// Returns the measurements of a container from a time on, in milliseconds; the name makes them its own.
+    pub(crate) fn of(name: &str, since: i64) -> Self {
+        let hash = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        Self { seed: name.bytes().fold(0xcbf2_9ce4_8422_2325, hash), last: since }
+    }
+
+    /// Returns the time of the last measurement up to a time.
+    pub(crate) fn last(&mut self, until: i64) -> i64 {
+        loop {
+            let seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let later = Self::INTERVAL + (seed >> 33) % (Self::INTERVAL + 1);
+            let next = self.last + i64::try_from(later).unwrap_or_default();
+            if next > until {
+                return self.last;
+            }
+            (self.seed, self.last) = (seed, next);
+        }
+    }
+}
+
 /// A pod with its usage so far, in CPU seconds.
 struct Pod {
     name: String,
     created: i64,
     used: f64,
+    /// The kubelet's measurements of it, and the last one that was scraped, in milliseconds.
+    measurements: Housekeeping,
+    measured: i64,
 }
 
 /// Returns the history of some moments. A scrape records the state at its time. If the next moment is further
@@ -114,13 +155,18 @@ pub(crate) fn history(moments: &[Moment], scrape: i64) -> History {
             let name = format!("{set}-{named:05}");
             // The first ones have been running for a long time.
             let created = if before.time == first.time { first.time - 86_400 } else { before.time };
-            pods.push(Pod { name, created, used: 0.0 });
+            let measurements = Housekeeping::of(&name, before.time * 1000);
+            let measured = before.time * 1000;
+            pods.push(Pod { name, created, used: 0.0, measurements, measured });
         }
         let was_scraped = now.time - before.time <= 60;
         let mut time = before.time + scrape;
         while time <= now.time {
             for pod in &mut pods {
-                pod.used += now.cpu as f64 / 1000.0 / before.replicas as f64 * scrape as f64;
+                let last = pod.measurements.last(time * 1000);
+                let cores = now.cpu as f64 / 1000.0 / before.replicas as f64;
+                pod.used += cores * (last - pod.measured) as f64 / 1000.0;
+                pod.measured = last;
             }
             if was_scraped {
                 scraped(&mut out, time, before, &pods, &sets);
@@ -131,7 +177,7 @@ pub(crate) fn history(moments: &[Moment], scrape: i64) -> History {
     out
 }
 
-/// Records one scrape.
+/// Records one scrape: of a container what the kubelet measured last, with the time of the measurement.
 fn scraped(out: &mut History, time: i64, now: &Moment, pods: &[Pod], sets: &[(String, i64)]) {
     let mut add = |series: &str, value: f64| out.add(series, time, value);
     for (set, created) in sets {
@@ -159,7 +205,8 @@ fn scraped(out: &mut History, time: i64, now: &Moment, pods: &[Pod], sets: &[(St
         ),
         1.0,
     );
-    for Pod { name, created, used } in pods {
+    for Pod { name, created, used, measured, .. } in pods {
+        let mut add = |series: &str, value: f64| out.add(series, time, value);
         let labels = format!(r#"namespace="shop",pod="{name}""#);
         let set = name.rsplit_once('-').map_or("", |(set, _)| set);
         add(
@@ -179,20 +226,20 @@ fn scraped(out: &mut History, time: i64, now: &Moment, pods: &[Pod], sets: &[(St
         );
         add(&format!("kube_pod_container_status_restarts_total{{{container}}}"), 0.0);
         // A container, the whole pod, and the container that holds the network.
+        let mut add = |series: String, value: f64| out.add_at(&series, *measured, value);
         let cpu = "container_cpu_usage_seconds_total";
-        add(&format!("{cpu}{{{container},image=\"web:2\"}}"), *used);
-        add(&format!(r#"{cpu}{{{labels},container=""}}"#), *used);
-        add(&format!(r#"{cpu}{{{labels},container="POD"}}"#), *used / 1000.0);
+        add(format!("{cpu}{{{container},image=\"web:2\"}}"), *used);
+        add(format!(r#"{cpu}{{{labels},container=""}}"#), *used);
+        add(format!(r#"{cpu}{{{labels},container="POD"}}"#), *used / 1000.0);
         add(
-            &format!("container_memory_working_set_bytes{{{container}}}"),
+            format!("container_memory_working_set_bytes{{{container}}}"),
             5e7 + used.sqrt().floor(),
         );
-        add(
-            &format!("container_cpu_cfs_periods_total{{{container}}}"),
-            (time - created) as f64 * 10.0,
-        );
-        add(&format!("container_cpu_cfs_throttled_periods_total{{{container}}}"), 0.0);
+        let periods = (*measured as f64 / 1000.0 - *created as f64) * 10.0;
+        add(format!("container_cpu_cfs_periods_total{{{container}}}"), periods);
+        add(format!("container_cpu_cfs_throttled_periods_total{{{container}}}"), 0.0);
     }
+    let mut add = |series: &str, value: f64| out.add(series, time, value);
     let ready = pods.iter().filter(|pod| time >= pod.created + START).count() as f64;
     let deployment =
         |name: &str| format!(r#"kube_deployment_{name}{{namespace="shop",deployment="web"}}"#);

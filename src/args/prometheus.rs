@@ -106,7 +106,7 @@ pub struct RecordedArgs {
     pub until: Option<Moment>,
 
     /// Time between two samples of the load; passes stay a sync period apart, and a sample holds until the
-    /// next. CPU usage is the rate over two scrapes: a longer step misses peaks in between, and one shorter
+    /// next. CPU usage is the rate between the last two scrapes: a longer step misses peaks in between, and one shorter
     /// than a scrape shows nothing more; default 30s
     #[arg(long, value_name = "DURATION", value_parser = step, allow_hyphen_values = true)]
     pub step: Option<SignedDuration>,

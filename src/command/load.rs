@@ -170,9 +170,9 @@ async fn ask(
         let assembled = move || {
             let mut load = assemble(&metrics, grid, &answered, &name)?;
             let has_rates = metrics.iter().any(|spec| spec.is_resource() && spec.name() == "cpu");
-            let (step, window) = (grid.step, scraped.window());
+            let step = grid.step;
             let sampled = match has_rates {
-                true => LoadNote::Sampled { step, window, scrape: scraped.usage },
+                true => LoadNote::Sampled { step, scrape: scraped.usage },
                 false => LoadNote::SampledAsIs { step },
             };
             let several = answers.get(2).and_then(|copies| several(copies.series.iter()));

@@ -9,8 +9,12 @@ use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSource, Metri
 /// How many samples lie between two of what changes slowly.
 pub const SLOW: i64 = 20;
 
-/// Where the rate of a counter is taken over, if no scrapes were found to measure: a minute.
-pub const WINDOW: i64 = 60;
+/// The seconds between two scrapes, if none were found to measure.
+const SCRAPE: i64 = 30;
+
+/// The most seconds between two measurements of a kubelet: cAdvisor measures a container every 10 s and up to 10 s
+/// later, and a scrape gets the last measurement with its own time.
+const HOUSEKEEPING: i64 = 20;
 
 /// What cAdvisor has of a container.
 pub const CPU: &str = "container_cpu_usage_seconds_total";
@@ -38,6 +42,9 @@ const POD_SERIES: [&str; 11] = [
 
 /// The limit of an HPA, of which each HPA has one series.
 pub const MAX_REPLICAS: &str = "kube_horizontalpodautoscaler_spec_max_replicas";
+
+/// The seconds that a restart of kube-state-metrics may take.
+const RESTART: i64 = 240;
 
 /// What it has of an HPA.
 const HPA_SERIES: [&str; 5] = [
@@ -211,7 +218,7 @@ impl Wanted<'_> {
 
     /// Everything that is asked for, with samples `step` seconds apart.
     pub fn questions(&self, scraped: Scraped, step: i64) -> Vec<Question> {
-        let (window, state) = (scraped.window(), scraped.state_window());
+        let state = scraped.state_window();
         let mut all: Vec<Question> = Vec::new();
         let mut ask = |purpose, of: &str, query: String| {
             let stated = self.stated.iter().find(|(own, _)| *own == purpose);
@@ -221,7 +228,7 @@ impl Wanted<'_> {
         for (place, spec) in self.metrics.iter().enumerate() {
             let purpose = Purpose::Metric(place);
             let is_stated = self.stated.iter().any(|(own, _)| *own == purpose);
-            let query = self.usage(spec, window);
+            let query = self.usage(spec, scraped);
             if is_stated || query.is_some() {
                 ask(purpose, &title(spec), query.unwrap_or_default());
             }
@@ -298,12 +305,10 @@ impl Wanted<'_> {
         ask(Purpose::Started, "how long pods take to become ready", query);
         if self.metrics.iter().any(|spec| spec.is_resource() && spec.name() == "cpu") {
             let cpu = self.containers(CPU, None);
-            let rate = rate(&cpu, window);
-            let long = 10 * window;
+            let (rate, reach) = (rate(&cpu, scraped), scraped.reach());
             let query = format!(
-                "count(count by (namespace, pod) (present_over_time({cpu}[{window}s]) and \
-                 present_over_time({cpu}[{long}s] offset {window}s) unless {rate}) and on \
-                 (namespace, pod) {pods})"
+                "count(count by (namespace, pod) (present_over_time({cpu}[{reach}s] offset {reach}s)) \
+                 unless on (namespace, pod) {rate} and on (namespace, pod) {pods})"
             );
             ask(Purpose::Unmeasured, "pods without a rate", query);
             if let Some(scrape) = scraped.usage {
@@ -339,7 +344,7 @@ impl Wanted<'_> {
             }
         }
         if self.metrics.iter().any(|spec| spec.is_resource() && spec.name() == "cpu") {
-            let periods = |name: &str| self.total(&rate(&self.containers(name, None), window));
+            let periods = |name: &str| self.total(&rate(&self.containers(name, None), scraped));
             let throttled = periods("container_cpu_cfs_throttled_periods_total");
             let query = format!("{throttled} / {}", periods("container_cpu_cfs_periods_total"));
             ask(Purpose::Throttled, "throttling", query);
@@ -348,24 +353,34 @@ impl Wanted<'_> {
     }
 
     /// What the pods use together; none for what neither cAdvisor nor kube-state-metrics knows.
-    fn usage(&self, spec: &MetricSpec, window: i64) -> Option<String> {
+    fn usage(&self, spec: &MetricSpec, scraped: Scraped) -> Option<String> {
         let container = match spec.source() {
             MetricSource::Resource(_) => None,
             MetricSource::ContainerResource(source) => Some(&*source.container),
             _ => return None,
         };
         let each = match spec.name() {
-            "cpu" => rate(&self.containers(CPU, container), window),
-            "memory" => fresh(&self.containers(MEMORY, container), window),
+            "cpu" => rate(&self.containers(CPU, container), scraped),
+            "memory" => fresh(&self.containers(MEMORY, container), scraped.reach()),
             _ => return None,
         };
-        Some(self.total(&each))
+        Some(self.total_over_restarts(&each, scraped.state_window()))
     }
 
     /// The sum over the containers of the target's pods. What two servers scrape counts once.
     fn total(&self, each: &str) -> String {
-        let pods = self.pods();
-        format!("sum(max by (namespace, pod, container) ({each}) and on (namespace, pod) {pods})")
+        sum(each, &self.pods())
+    }
+
+    /// The same, also while kube-state-metrics restarts: then it has no pods at all, and those that it had last are
+    /// the target's. Else they are those that it has now.
+    fn total_over_restarts(&self, each: &str, window: i64) -> String {
+        let known = self.pods_as(|owned| format!("last_over_time({owned}[{RESTART}s])"));
+        let now = fresh(&self.of_pods("kube_pod_owner", &[]), window);
+        let pods = format!(
+            "({known} and on (namespace, pod) {now} or {known} unless on (namespace) {now})"
+        );
+        sum(each, &pods)
     }
 
     /// The replicas that the target asked for, and the pods that were ready.
@@ -447,12 +462,17 @@ impl Wanted<'_> {
 
     /// The pods of the target, by their owners.
     fn pods(&self) -> String {
+        self.pods_as(|owned| owned)
+    }
+
+    /// The same with a function of each series.
+    fn pods_as(&self, of: impl Fn(String) -> String) -> String {
         let CrossVersionObjectReference { kind, name, .. } = &self.hpa.spec.scale_target_ref;
         let direct =
-            || self.of_pods("kube_pod_owner", &[("owner_kind", kind), ("owner_name", name)]);
+            || of(self.of_pods("kube_pod_owner", &[("owner_kind", kind), ("owner_name", name)]));
         let through = || {
             let owned = self.of_pods("kube_pod_owner", &[("owner_kind", "ReplicaSet")]);
-            with(owned, "owner_name", &self.replica_sets())
+            of(with(owned, "owner_name", &self.replica_sets()))
         };
         match workload(&self.hpa.spec.scale_target_ref) {
             Workload::Deployment => through(),
@@ -554,13 +574,21 @@ fn with(series: String, label: &str, pattern: &str) -> String {
     and(series, &format!("{label}=~{}", quote(pattern)))
 }
 
-/// The rate of a counter. Where a scrape is late or lost, the window has one sample, and twice as much has two.
-fn rate(counter: &str, window: i64) -> String {
-    let twice = 2 * window;
+/// The rate of a counter between its last two samples, which have times of their own: how long that is does not depend
+/// on where a window begins, nor on scrapes that were lost. If the counter was reset between them, the rate before
+/// holds, because what was used until then is not known.
+fn rate(counter: &str, scraped: Scraped) -> String {
+    let (reach, before) = (scraped.reach(), scraped.before_reset());
+    let range = format!("{counter}[{reach}s]");
     format!(
-        "(rate({counter}[{window}s]) or rate({counter}[{twice}s]) and \
-         present_over_time({counter}[{window}s]))"
+        "(irate({range}) and idelta({range}) >= 0 or irate({range} offset {before}s) and \
+         idelta({range}) < 0)"
     )
+}
+
+/// The sum over the containers of these pods.
+fn sum(each: &str, pods: &str) -> String {
+    format!("sum(max by (namespace, pod, container) ({each}) and on (namespace, pod) {pods})")
 }
 
 /// Values that are no older than the window: Prometheus would go on with one for five minutes.
@@ -605,14 +633,20 @@ pub struct Scraped {
 }
 
 impl Scraped {
-    /// What rates are taken over.
-    pub fn window(self) -> i64 {
-        self.usage.map_or(WINDOW, |scrape| 2 * scrape)
+    /// How far back the two samples of a rate may be, and the sample of a gauge: three scrapes in a row may be lost.
+    pub fn reach(self) -> i64 {
+        5 * self.usage.unwrap_or(SCRAPE) + 2 * HOUSEKEEPING
+    }
+
+    /// How long ago a counter that was reset between its last two samples certainly had others, one lost scrape
+    /// included.
+    fn before_reset(self) -> i64 {
+        3 * self.usage.unwrap_or(SCRAPE) + HOUSEKEEPING
     }
 
     /// How old a state may be.
     pub fn state_window(self) -> i64 {
-        self.state.or(self.usage).map_or(WINDOW, |scrape| 2 * scrape)
+        2 * self.state.or(self.usage).unwrap_or(SCRAPE)
     }
 }
 
@@ -673,11 +707,17 @@ mod tests {
         let all = asked(&own, &[]);
         let series = "container_cpu_usage_seconds_total{namespace=\"default\",pod=~\"web-.*\",\
                       container!=\"\",container!=\"POD\"}";
+        let range = format!("{series}[115s]");
+        let rate = format!(
+            "(irate({range}) and idelta({range}) >= 0 or irate({range} offset 65s) and idelta({range}) < 0)"
+        );
+        let any = "kube_pod_owner{namespace=\"default\",pod=~\"web-.*\"}";
+        let now = format!("({any} and present_over_time({any}[60s]))");
+        let known = "last_over_time(kube_pod_owner{namespace=\"default\",owner_kind=\"ReplicaSet\",\
+                     pod=~\"web-.*\",owner_name=~\"web-5d|web-7f\"}[240s])";
         let cpu = format!(
-            "sum(max by (namespace, pod, container) ((rate({series}[30s]) or rate({series}[60s]) \
-             and present_over_time({series}[30s]))) \
-                   and on (namespace, pod) kube_pod_owner{{namespace=\"default\",\
-                   owner_kind=\"ReplicaSet\",pod=~\"web-.*\",owner_name=~\"web-5d|web-7f\"}})"
+            "sum(max by (namespace, pod, container) ({rate}) and on (namespace, pod) ({known} and on \
+             (namespace, pod) {now} or {known} unless on (namespace) {now}))"
         );
         assert_eq!(query(&all, Purpose::Metric(0)), Some(&*cpu));
         let memory = query(&all, Purpose::Metric(1)).unwrap();
@@ -723,7 +763,7 @@ mod tests {
         let all = asked(&rollout, &[]);
         let cpu = query(&all, Purpose::Metric(0)).unwrap();
         assert!(
-            cpu.contains(r#"owner_kind="Rollout",owner_name="web"} or kube_pod_owner{"#),
+            cpu.contains(r#"owner_kind="Rollout",owner_name="web"}[240s]) or last_over_time("#),
             "{cpu}"
         );
         let replicas = query(&all, Purpose::Replicas).unwrap();

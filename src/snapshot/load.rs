@@ -150,8 +150,6 @@ pub enum LoadNote {
     Sampled {
         /// The seconds between two samples.
         step: i64,
-        /// The seconds over which a rate was taken.
-        window: i64,
         /// The seconds between two scrapes, if they could be measured.
         scrape: Option<i64>,
     },

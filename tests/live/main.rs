@@ -31,6 +31,7 @@ mod schema;
 mod secrets;
 mod side_by_side;
 mod signals;
+mod usage;
 
 use std::path::Path;
 use std::process::Output;

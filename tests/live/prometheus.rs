@@ -27,7 +27,7 @@ pub(super) mod history;
 #[path = "../common/trajectories.rs"]
 pub(super) mod trajectories;
 
-const STATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/state.yaml");
+pub(super) const STATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/state.yaml");
 const CANDIDATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/candidate.yaml");
 
 /// The hour that was recorded.
@@ -138,12 +138,17 @@ pub(super) fn recording(ran: &Ran) -> Vec<String> {
     asked.map(line).collect()
 }
 
-/// A CSV of the load in a saved state.
-fn csv(saved: &str) -> String {
+/// The load in a saved state.
+pub(super) fn load_of(saved: &str) -> Value {
     let saved: Value =
         serde_json::from_str(&fs::read_to_string(saved).expect("a state")).expect("JSON");
-    let items = saved["items"].as_array().expect("items");
-    let load = items.iter().find(|item| item["kind"] == "Load").expect("a load");
+    let mut items = saved["items"].as_array().expect("items").iter();
+    items.find(|item| item["kind"] == "Load").expect("a load").clone()
+}
+
+/// A CSV of the load in a saved state.
+fn csv(saved: &str) -> String {
+    let load = load_of(saved);
     let line = |cells: &Value| {
         let cells =
             cells.as_array().expect("cells").iter().map(|cell| cell.as_str().expect("text"));
@@ -171,7 +176,7 @@ fn a_load_comes_to_the_same_from_prometheus_from_a_file_and_as_a_table() {
     assert_eq!(live["backtest"]["check"]["recorded"]["highest"]["replicas"], 13);
     let notes = super::notes(&live);
     assert!(
-        notes.contains("CPU usage is the rate over 1m, twice the 30s between two scrapes"),
+        notes.contains("CPU usage is the rate between the last two scrapes, about 30s apart"),
         "{notes}"
     );
     assert!(notes.contains("a new pod took 20s") || notes.contains("new pods took 20s"), "{notes}");
@@ -215,7 +220,7 @@ fn queries_are_shown_to_who_wants_to_know_and_credentials_to_no_one() {
     let server = server(|_| {});
     let ran = predict_over(&server, &["-v", "1"]);
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
-    assert!(ran.stderr.contains("PromQL for cpu: sum(max by (namespace, pod, container) ((rate("));
+    assert!(ran.stderr.contains("PromQL for cpu: sum(max by (namespace, pod, container) ((irate("));
     assert!(!predict_over(&server, &[]).stderr.contains("PromQL"));
     predict_over(&server, &["-v", "9"]);
     let asked = server.requests();
@@ -799,12 +804,11 @@ fn a_real_one_gives_the_load_that_its_history_was_made_of() {
         &saved,
     ]);
 
-    // The same load by another tool and another query, as a table.
-    let pods = r#"namespace="shop", pod=~"web-6d8f9c7b54-.*", container="web""#;
-    let used = format!("container_cpu_usage_seconds_total{{{pods}}}");
-    let late = format!("(rate({used}[2m]) and present_over_time({used}[1m]))");
-    let cpu = format!("sum(rate({used}[1m]) or {late})");
-    let cpu = real.query(&cpu, start, end, 30).expect("samples");
+    // The same load by another tool, as a table.
+    let load = load_of(&saved);
+    let mut queries = load["queries"].as_array().expect("queries").iter();
+    let query = queries.find(|own| own["for"] == "cpu").expect("a query")["query"].clone();
+    let cpu = real.query(query.as_str().expect("text"), start, end, 30).expect("samples");
     let replicas = r#"kube_deployment_spec_replicas{namespace="shop", deployment="web"}"#;
     let replicas = real.query(replicas, start, end, 30).expect("samples");
     let ready = r#"kube_deployment_status_replicas_ready{namespace="shop", deployment="web"}"#;
@@ -820,8 +824,8 @@ fn a_real_one_gives_the_load_that_its_history_was_made_of() {
         assert_eq!(live["backtest"][part], as_table["backtest"][part], "{part}");
     }
 
-    // The history was made of this load, of which a rate shows the mean over its window; pods that have come or
-    // gone within it are not whole there.
+    // The history was made of this load, of which a rate between two measurements shows the mean; pods that have
+    // just come or gone are not whole there.
     let is_steady = |time: i64| {
         let around = some.iter().filter(|own| (own.time - time).abs() <= 150);
         let mut counts: Vec<usize> = around.map(|own| own.replicas).collect();
@@ -829,9 +833,13 @@ fn a_real_one_gives_the_load_that_its_history_was_made_of() {
         counts.len() == 1
     };
     let mut compared = 0;
-    for (time, value) in cpu.iter().filter(|(time, _)| time % 60 == 0 && is_steady(*time)) {
-        let own = some.iter().find(|own| own.time == *time).expect("a moment");
-        assert!((value * 1000.0 - own.cpu as f64).abs() < 1e-6, "{time}: {value} for {}m", own.cpu);
+    for (time, value) in cpu.iter().filter(|(time, _)| is_steady(*time)) {
+        let around = some.iter().filter(|own| (own.time - 60..own.time + 120).contains(time));
+        let around: Vec<f64> = around.map(|own| own.cpu as f64 / 1000.0).collect();
+        let least = around.iter().copied().fold(f64::MAX, f64::min);
+        let most = around.iter().copied().fold(0.0, f64::max);
+        let range = least - 1e-9..=most + 1e-9;
+        assert!(range.contains(value), "{time}: {value} is not in {range:?}");
         compared += 1;
     }
     assert!(compared > 100, "{compared}");

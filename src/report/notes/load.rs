@@ -10,18 +10,16 @@ use crate::snapshot::load::{LoadNote, LoadPart};
 /// Words a note about a load, as a sentence.
 pub(crate) fn text(note: &LoadNote) -> String {
     match note {
-        LoadNote::Sampled { step, window, scrape } => {
-            let of = match scrape {
-                Some(scrape) => format!("twice the {} between two scrapes", seconds(*scrape)),
-                None => "because no scrapes were found to measure".to_owned(),
-            };
-            let sees = match step > window {
+        LoadNote::Sampled { step, scrape } => {
+            let apart =
+                scrape.map_or_else(String::new, |it| format!(", about {} apart", seconds(it)));
+            let sees = match scrape.is_some_and(|scrape| *step > scrape) {
                 true => ", and sees only that part of each step",
                 false => "",
             };
-            let [step, window] = [*step, *window].map(seconds);
+            let step = seconds(*step);
             format!(
-                "the load is sampled every {step}; CPU usage is the rate over {window}, {of}{sees}"
+                "the load is sampled every {step}; CPU usage is the rate between the last two scrapes{apart}{sees}"
             )
         }
         LoadNote::SampledAsIs { step } => format!("the load is sampled every {}", seconds(*step)),

@@ -269,7 +269,7 @@ fn a_load_is_read_as_it_was_saved() {
     let cell = "[a-z0-9%,;\"\\\\\n\u{7f}-\u{2100}]{0,6}";
     let rows = proptest::collection::vec(proptest::collection::vec(cell, 3), 0..6);
     let notes = [
-        LoadNote::Sampled { step: 30, window: 60, scrape: None },
+        LoadNote::Sampled { step: 30, scrape: None },
         LoadNote::Warning("\"partial\"".to_owned()),
         LoadNote::NotRecorded(LoadPart::Ready),
         LoadNote::Throttled(0.1 + 0.2),

@@ -1,0 +1,244 @@
+//! Usage from a Prometheus as it scrapes kubelets: samples have the times at which cAdvisor measured, scrapes are
+//! lost, counters are reset and kube-state-metrics restarts. A load that is known is read again, and recorded runs of
+//! a real controller are replayed.
+#![allow(clippy::print_stdout, reason = "the figures of docs/prometheus.md are printed")]
+
+use std::collections::BTreeMap;
+
+use kubectl_hpa::snapshot::MetricAnswer;
+use serde_json::Value;
+
+use super::prometheus::history::{History, Housekeeping};
+use super::prometheus::trajectories::{self, NAMES};
+use super::prometheus::{Real, STATE, file, load_of};
+use super::{program, run};
+
+/// The beginning of the made-up histories, in seconds since 1970, and how long they are.
+const START: i64 = 1_794_960_000;
+const SPAN: i64 = 3 * 3600;
+
+/// The pods that share a constant load, and what each uses, in CPU seconds a second.
+const PODS: usize = 4;
+const EACH: f64 = 0.25;
+
+/// What goes wrong while a constant load is scraped.
+#[derive(Debug, Clone, Copy, Default)]
+struct Faults {
+    /// One of twelve scrapes of a container is lost, and now and then three in a row.
+    lost: bool,
+    /// The counter of a container begins again every 47 minutes.
+    resets: bool,
+    /// kube-state-metrics is away for two minutes of each hour.
+    restarts: bool,
+}
+
+/// Four pods with a constant load of 1000m together, scraped that often, each at times of its own.
+fn constant(scrape: i64, faults: Faults) -> History {
+    let mut history = History::default();
+    let hpa = r#"{namespace="shop",horizontalpodautoscaler="web"}"#;
+    let hpa = format!("kube_horizontalpodautoscaler_spec_max_replicas{hpa}");
+    let owner = r#"owner_kind="Deployment",owner_name="web""#;
+    let set = format!(r#"kube_replicaset_owner{{namespace="shop",replicaset="web-1",{owner}}}"#);
+    for time in (START..START + SPAN).step_by(usize::try_from(scrape).expect("a time")) {
+        if faults.restarts && (time - START) % 3600 >= 3480 {
+            continue;
+        }
+        history.add(&hpa, time, 24.0);
+        history.add(&set, time, 1.0);
+        for pod in 0..PODS {
+            let labels = format!(r#"namespace="shop",pod="web-1-{pod}""#);
+            let owner = r#"owner_kind="ReplicaSet",owner_name="web-1""#;
+            history.add(&format!("kube_pod_owner{{{labels},{owner}}}"), time, 1.0);
+        }
+    }
+    for pod in 0..PODS {
+        let labels = format!(r#"namespace="shop",pod="web-1-{pod}",container="web""#);
+        let series = format!("container_cpu_usage_seconds_total{{{labels}}}");
+        let mut measured = Housekeeping::of(&series, START * 1000);
+        let (mut last, phase) = (0, i64::try_from(pod).expect("a count") * 3700);
+        for number in 0..SPAN / scrape {
+            let is_lost = faults.lost && (number % 12 == 5 || (40..43).contains(&(number % 97)));
+            let scraped = (START + number * scrape) * 1000 + phase;
+            let millis = measured.last(scraped);
+            if is_lost || millis == last {
+                continue;
+            }
+            last = millis;
+            let life = if faults.resets { 47 * 60_000 } else { i64::MAX };
+            let age = (millis - START * 1000 + phase * 40) % life;
+            history.add_at(&series, millis, age as f64 / 1000.0 * EACH);
+        }
+    }
+    history
+}
+
+/// The cells of a column of the load that a run reads from a real one, in milli-units.
+fn milli(real: &Real, step: i64, name: &str) -> Vec<Option<i64>> {
+    let time = |second| jiff::Timestamp::from_second(second).expect("a time").to_string();
+    let saved = file(name, "");
+    let mut command = program();
+    command.args(["predict", "web", "-n", "shop", "-f", STATE, "--prometheus", real.url()]);
+    command.args(["--since", &time(START + 900), "--until", &time(START + SPAN - 120)]);
+    command.args(["--step", &format!("{step}s"), "--save", &saved, "-o", "json"]);
+    run(&mut command).answer();
+    let load = load_of(&saved);
+    let rows = load["rows"].as_array().expect("rows").iter();
+    let cell = |row: &Value| match row[1].as_str().expect("a cell") {
+        "missing" => None,
+        cell => Some(cell.strip_suffix('m').expect("milli-units").parse().expect("a number")),
+    };
+    rows.map(cell).collect()
+}
+
+#[test]
+fn a_constant_load_is_read_as_it_is() {
+    let (lost, resets) = (true, true);
+    for scrape in [15, 30, 60] {
+        for faults in [
+            Faults::default(),
+            Faults { lost, ..Faults::default() },
+            Faults { resets, ..Faults::default() },
+            Faults { lost, resets, ..Faults::default() },
+        ] {
+            let Some(real) = Real::start(&constant(scrape, faults)) else { return };
+            for step in [15, scrape] {
+                let read = milli(&real, step, "constant.json");
+                let known: Vec<i64> = read.iter().copied().flatten().collect();
+                let mean = known.iter().sum::<i64>() as f64 / known.len() as f64;
+                let (least, most) = (known.iter().min(), known.iter().max());
+                println!(
+                    "{scrape} s, --step {step}s, {faults:?}: {mean:.1}m, {least:?} to {most:?}"
+                );
+                assert_eq!(known.len(), read.len(), "{scrape} s {faults:?}: some are missing");
+                assert!((990.0..=1010.0).contains(&mean), "{scrape} s {faults:?}: {mean}");
+                let is_near = |own: &i64| (950..=1050).contains(own);
+                assert!(known.iter().all(is_near), "{scrape} s {faults:?}: {least:?} to {most:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_restart_of_kube_state_metrics_leaves_no_gap_in_the_load() {
+    let faults = Faults { restarts: true, ..Faults::default() };
+    let Some(real) = Real::start(&constant(30, faults)) else { return };
+    let read = milli(&real, 30, "restart.json");
+    assert!(read.iter().all(|own| own.is_some_and(|own| (950..=1050).contains(&own))), "{read:?}");
+}
+
+/// What Prometheus would have of a run that scrapes every so many seconds. The counters are those that lead to the usage
+/// that was measured; their samples have the times of the kubelet's measurements, or of the scrape.
+fn recorded(name: &str, scrape: i64, has_own_times: bool) -> History {
+    let mut history = History::default();
+    let moments = trajectories::moments(name);
+    let namespace = format!(r#"namespace="{name}""#);
+    let first = moments[0].snapshot.now.as_second();
+    let mut used: BTreeMap<&str, Vec<(i64, f64)>> = BTreeMap::new();
+    for moment in moments {
+        let snapshot = &moment.snapshot;
+        let time = snapshot.now.as_second();
+        for item in &snapshot.pod_metrics {
+            let cores = item.containers[0].get("cpu").expect("a usage") as f64 / 1000.0;
+            let own = used.entry(&item.name).or_insert_with(|| vec![((time - 5) * 1000, 0.0)]);
+            let (last, before) = own.last().copied().expect("a beginning");
+            own.push((time * 1000, before + cores * (time * 1000 - last) as f64 / 1000.0));
+        }
+        if (time - first) % scrape >= 5 {
+            continue;
+        }
+        let mut add = |series: String, value: f64| history.add(&series, time, value);
+        for pod in &snapshot.pods {
+            let set = &pod.owner.as_ref().expect("an owner").name;
+            let owner = format!(r#"owner_kind="ReplicaSet",owner_name="{set}""#);
+            add(format!(r#"kube_pod_owner{{{namespace},pod="{}",{owner}}}"#, pod.name), 1.0);
+            let owner = r#"owner_kind="Deployment",owner_name="web""#;
+            add(format!(r#"kube_replicaset_owner{{{namespace},replicaset="{set}",{owner}}}"#), 1.0);
+        }
+        let replicas = snapshot.scale.as_ref().expect("a scale").spec_replicas;
+        let deployment = format!(r#"{namespace},deployment="web""#);
+        add(format!("kube_deployment_spec_replicas{{{deployment}}}"), replicas.into());
+        let hpa = format!(r#"{namespace},horizontalpodautoscaler="web""#);
+        let max = snapshot.hpa.spec.max_replicas;
+        add(format!("kube_horizontalpodautoscaler_spec_max_replicas{{{hpa}}}"), max.into());
+        for answer in &snapshot.metrics {
+            if let MetricAnswer::External(values) = answer {
+                let total: i64 = values.iter().map(|value| value.value).sum();
+                add(format!("queue_depth{{{namespace}}}"), total as f64 / 1000.0);
+            }
+        }
+    }
+    for (pod, counter) in used {
+        let series = format!(
+            r#"container_cpu_usage_seconds_total{{{namespace},pod="{pod}",container="app"}}"#
+        );
+        let (begin, end) = (counter[0].0, counter[counter.len() - 1].0);
+        let mut measured = Housekeeping::of(&series, begin);
+        let mut last = 0;
+        let scrapes = (first * 1000..=end).step_by(usize::try_from(scrape * 1000).expect("a time"));
+        for scraped in scrapes.filter(|time| *time >= begin) {
+            let millis = if has_own_times { measured.last(scraped) } else { scraped };
+            let next = counter.partition_point(|(time, _)| *time < millis);
+            let Some(&(until, after)) = counter.get(next).filter(|_| millis > last) else {
+                continue;
+            };
+            let (since, before) = counter[next.saturating_sub(1)];
+            let part =
+                if until > since { (millis - since) as f64 / (until - since) as f64 } else { 1.0 };
+            history.add_at(&series, millis, before + (after - before) * part);
+            last = millis;
+        }
+    }
+    history
+}
+
+/// The share of the passes at which the replay of a run has the recorded replicas, in percent.
+fn checked(real: &Real, name: &str, state: &str, step: i64) -> f64 {
+    let last = trajectories::moments(name).last().expect("a moment").snapshot.now;
+    let until = last.to_string();
+    let mut command = program();
+    command.args(["predict", "web", "-n", name, "-f", state, "--prometheus", real.url()]);
+    command.args([
+        "--until",
+        &until,
+        "--since",
+        "20m",
+        "--step",
+        &format!("{step}s"),
+        "-o",
+        "json",
+    ]);
+    command.args(["--ready-after", "8s", "--metrics-after", "20s"]);
+    if name == "queue" {
+        command.args(["--query", "queue_depth=sum(queue_depth{namespace=\"queue\"})"]);
+    }
+    let check = &run(&mut command).answer()["backtest"]["check"];
+    let of = |name: &str| check[name].as_f64().expect("a count");
+    100.0 * of("equal") / of("compared")
+}
+
+/// The last state of a run.
+fn state(name: &str) -> String {
+    let last = trajectories::moments(name).last().expect("a moment");
+    let state = kubectl_hpa::saved::save::to_json(&[last], &[]).expect("a state");
+    file(&format!("usage-{name}.json"), &state)
+}
+
+#[test]
+fn replays_of_recorded_runs_agree_with_what_was_recorded() {
+    for (scrape, has_own_times) in [(5, false), (15, true), (30, true)] {
+        for name in NAMES {
+            let Some(real) = Real::start(&recorded(name, scrape, has_own_times)) else { return };
+            let state = state(name);
+            let shares = [5, 15, 30, 60].map(|step| checked(&real, name, &state, step));
+            println!("{name}, {scrape} s, own times {has_own_times}: {shares:.1?}");
+            // What was seen, rounded down, at the steps that are no longer than a scrape.
+            let least = match (name, scrape) {
+                ("plain" | "nodown", _) => 90.0,
+                ("behave", 5 | 15) | ("queue", 30) => 60.0,
+                ("queue", _) => 80.0,
+                _ => 45.0,
+            };
+            assert!(shares[0] >= least, "{name}, {scrape} s: {shares:?}");
+        }
+    }
+}

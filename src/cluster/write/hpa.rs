@@ -15,7 +15,8 @@ use crate::apimachinery::metadata::Metadata;
 use crate::cluster::fetch::discovery::segment;
 use crate::cluster::fetch::read::read;
 use crate::cluster::fetch::{Fetch, admitted};
-use crate::cluster::{Failure, Method, Session};
+use crate::cluster::http::body::Body;
+use crate::cluster::{ApiStatus, Failure, Method, Session};
 use crate::snapshot::hpa::{Hpa, HpaStatus};
 use crate::snapshot::written::FIELD_MANAGER;
 
@@ -212,17 +213,9 @@ struct Named {
     metadata: Metadata,
 }
 
-impl Write for EventWrite<'_> {
-    type State = ();
-
-    async fn send(&self) -> Result<(), Failure> {
-        let sent = self.session.write(Method::Post, &self.sent_to, self.body.as_bytes()).await;
-        let body = match sent {
-            Ok(response) => response.body,
-            // Nothing else has its name, so something on the way has sent it before.
-            Err(e) if e.api().is_some_and(|api| api.reason == "AlreadyExists") => return Ok(()),
-            Err(e) => return Err(e),
-        };
+impl EventWrite<'_> {
+    /// Makes sure that an answer is this event.
+    async fn is_in(&self, path: &str, body: &Body) -> Result<(), Failure> {
         let name = self.name.clone();
         let read = move |body: &[u8]| {
             let event: Named = read("Event", body)?;
@@ -232,13 +225,37 @@ impl Write for EventWrite<'_> {
                 Err("the answer is another event".to_owned())
             }
         };
-        let read = self.session.object(&self.sent_to, &body, read).await;
+        self.session.object(path, body, read).await
+    }
+}
+
+/// Whether the API server says that an object of this name exists.
+fn exists(status: &ApiStatus) -> bool {
+    let is_conflict = status.code == 409 && status.reason == "AlreadyExists";
+    is_conflict && status.from_server && !settle::is_denial(status)
+}
+
+impl Write for EventWrite<'_> {
+    type State = ();
+
+    async fn send(&self) -> Result<(), Failure> {
+        let sent = self.session.write(Method::Post, &self.sent_to, self.body.as_bytes()).await;
+        let body = match sent {
+            Ok(response) => response.body,
+            // Nothing else has its name, so something on the way has sent it before.
+            Err(e) if e.api().is_some_and(exists) => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        let read = self.is_in(&self.sent_to, &body).await;
         read.map_err(|e| Failure { method: Method::Post, ..e })
     }
 
     async fn look(&self) -> Result<ReadBack<()>, Failure> {
         match self.session.get(&self.path, "application/json").await {
-            Ok(_) => Ok(ReadBack::Written((), true)),
+            Ok(response) => {
+                self.is_in(&self.path, &response.body).await?;
+                Ok(ReadBack::Written((), true))
+            }
             Err(e) if e.is_not_found() => Ok(ReadBack::Still),
             // Those who may send events may not be allowed to read them. Sending it again reveals the same.
             Err(e) if e.is_forbidden() => Ok(ReadBack::Hidden),

@@ -92,7 +92,9 @@ pub(crate) const REQUESTS: u32 = PAUSES.len() as u32 + 4;
 /// What a failed write says about its outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum After {
-    /// It was not written and will not be.
+    /// It was not sent.
+    Unsent,
+    /// A request was refused, and no other one for the same write is known of.
     Refused,
     /// The object is gone.
     Gone,
@@ -105,6 +107,8 @@ enum After {
 fn after(failure: &Failure) -> After {
     match &failure.kind {
         FailureKind::Api(status) => match status.code {
+            // A webhook may choose any code.
+            _ if is_denial(status) => After::Refused,
             404 if status.from_server => After::Gone,
             409 if status.from_server => After::Conflict,
             _ if is_refusal(status) => After::Refused,
@@ -120,7 +124,7 @@ fn after(failure: &Failure) -> After {
         | FailureKind::Timeout {
             waiting: Waiting::Name | Waiting::Connection | Waiting::Unanswered(_),
             ..
-        } => After::Refused,
+        } => After::Unsent,
         FailureKind::Tls { .. }
         | FailureKind::Timeout { waiting: Waiting::Answer, .. }
         | FailureKind::Lost(_)
@@ -136,20 +140,39 @@ const REFUSALS: [u16; 9] = [400, 401, 403, 405, 406, 413, 415, 422, 429];
 /// `tooManyRequests` of apiserver.
 const THROTTLED: &str = "Too many requests, please try again later.";
 
-/// Whether an answer shows that the store was not reached: the API server refused the request, or a webhook did,
-/// which precedes the store and may choose any code. Every other answer, and any that is not the API server's own,
-/// may concern a request that was executed, or still will be. The words are those of `ToStatusErr` and
-/// `ErrCallingWebhook` of apiserver.
+/// Whether an answer shows that its request did not reach the store, because the API server refused it. Every other
+/// answer, and any that is not the API server's own, may concern a request that was executed, or still will be.
 fn is_refusal(status: &ApiStatus) -> bool {
-    if !status.from_server {
-        return status.code == 429 && status.body == THROTTLED;
+    match status.from_server {
+        true => REFUSALS.contains(&status.code),
+        false => status.code == 429 && status.body == THROTTLED,
     }
+}
+
+/// Whether an admission webhook denied the request, or could not be asked. The words are those of `ToStatusErr` and
+/// `ErrCallingWebhook` of apiserver.
+pub(crate) fn is_denial(status: &ApiStatus) -> bool {
     let message = &status.message;
     let denied =
         message.starts_with("admission webhook ") && message.contains(" denied the request");
-    REFUSALS.contains(&status.code)
-        || denied
-        || message.starts_with("Internal error occurred: failed calling webhook ")
+    let failed = message.starts_with("Internal error occurred: failed calling webhook ");
+    status.from_server && (denied || failed)
+}
+
+/// Whether the API server itself says that an object does not exist; a proxy may not know the path.
+fn is_gone(failure: &Failure) -> bool {
+    failure.api().is_some_and(|status| status.code == 404 && status.from_server)
+}
+
+/// Looks once for a write whose request was refused: something on the way may have sent it twice, and the first
+/// may have been executed. Whatever else the look shows, the refusal stands.
+async fn despite<W: Write>(write: &W, failure: Failure, stands: Fate<W::State>) -> Fate<W::State> {
+    match timeout(LOOKING, write.look()).await {
+        Ok(Ok(ReadBack::Written(state, true))) => {
+            Fate::Written { state, told: Told::Reading(failure.to_string(), true) }
+        }
+        _ => stands,
+    }
 }
 
 /// Writes, and determines the outcome. A write is sent twice at most: whichever arrives first keeps the
@@ -168,8 +191,15 @@ pub(crate) async fn settled<W: Write>(write: &W, cut: impl Future<Output = ()>) 
     let (lost, doubt) = match sent {
         Some(Ok(state)) => return Fate::Written { state, told: Told::Answer },
         Some(Err(failure)) => match after(&failure) {
-            After::Refused => return Fate::Refused(failure),
-            After::Gone => return Fate::Overtaken(failure.to_string()),
+            After::Unsent => return Fate::Refused(failure),
+            After::Refused => {
+                let stands = Fate::Refused(failure.clone());
+                return despite(write, failure, stands).await;
+            }
+            After::Gone => {
+                let stands = Fate::Overtaken(failure.to_string());
+                return despite(write, failure, stands).await;
+            }
             After::Conflict => (failure.to_string(), Doubt::Conflict),
             After::UnderWay => (failure.to_string(), Doubt::Lost { again: true }),
         },
@@ -212,7 +242,7 @@ async fn looked_for<W: Write>(
             Ok(ReadBack::Written(_, false)) if is_conflict => NO_WRITER.to_owned(),
             Ok(ReadBack::Replaced(what, false)) if is_conflict => format!("{what}; {NO_WRITER}"),
             Ok(ReadBack::Hidden) if is_conflict => write.open(),
-            look if is_conflict && look.as_ref().err().is_none_or(Failure::is_not_found) => {
+            look if is_conflict && look.as_ref().err().is_none_or(is_gone) => {
                 return Fate::Overtaken(lost.to_owned());
             }
             Ok(ReadBack::Written(state, ours)) => {
@@ -221,7 +251,7 @@ async fn looked_for<W: Write>(
             Ok(ReadBack::Changed(_, what) | ReadBack::Replaced(what, _)) => {
                 return Fate::Superseded(format!("{lost}; {what}"));
             }
-            Err(e) if e.is_not_found() => return Fate::Superseded(format!("{lost}; now {e}")),
+            Err(e) if is_gone(&e) => return Fate::Superseded(format!("{lost}; now {e}")),
             Ok(ReadBack::Still | ReadBack::Hidden)
                 if matches!(doubt, Doubt::Lost { again: true }) =>
             {
@@ -352,6 +382,15 @@ mod tests {
         Failure { kind, ..lost() }
     }
 
+    fn by_proxy(code: u16) -> Failure {
+        let kind = FailureKind::Api(Box::new(ApiStatus { code, ..ApiStatus::default() }));
+        Failure { kind, ..lost() }
+    }
+
+    fn unsent() -> Failure {
+        Failure { kind: FailureKind::Refused, ..lost() }
+    }
+
     /// Returns the outcome of a script, and what was done for it.
     fn settle(
         sends: Vec<Result<(), Failure>>,
@@ -380,8 +419,36 @@ mod tests {
         let failing = || Vec::from([0; 6].map(|_| Err(failed.clone())));
         for (sends, looks, want, done) in [
             (vec![Ok(())], vec![], told(Told::Answer), "s"),
-            (vec![Err(answer(403))], vec![], Fate::Refused(answer(403)), "s"),
-            (vec![Err(answer(404))], vec![], Fate::Overtaken(answer(404).to_string()), "s"),
+            (vec![Err(answer(403))], vec![], Fate::Refused(answer(403)), "s l"),
+            (vec![Err(answer(404))], vec![], Fate::Overtaken(answer(404).to_string()), "s l"),
+            (vec![Err(unsent())], vec![], Fate::Refused(unsent()), "s"),
+            // Something on the way may have sent it before.
+            (
+                vec![Err(answer(429))],
+                vec![Ok(ReadBack::Written((), true))],
+                told(Told::Reading(answer(429).to_string(), true)),
+                "s l",
+            ),
+            (
+                vec![Err(answer(404))],
+                vec![Ok(ReadBack::Written((), true))],
+                told(Told::Reading(answer(404).to_string(), true)),
+                "s l",
+            ),
+            (vec![Err(answer(422))], vec![theirs()], Fate::Refused(answer(422)), "s l"),
+            // A proxy that does not know the path says nothing about the object.
+            (
+                vec![Err(answer(409))],
+                vec![Err(by_proxy(404)), Ok(ReadBack::Written((), true))],
+                told(Told::Conflict(answer(409).to_string())),
+                "s l 200 l",
+            ),
+            (
+                vec![],
+                vec![Err(by_proxy(404)), Ok(ReadBack::Written((), true))],
+                reading(true),
+                "s l 200 l",
+            ),
             // A conflict may be with the write itself.
             (vec![Err(answer(409))], vec![], Fate::Overtaken(answer(409).to_string()), "s l"),
             (
@@ -504,6 +571,8 @@ mod tests {
             (422, "invalid", true, After::Refused),
             (429, "later", true, After::Refused),
             (429, THROTTLED, false, After::Refused),
+            (404, denied, true, After::Refused),
+            (409, denied, true, After::Refused),
             (418, denied, true, After::Refused),
             (404, "gone", true, After::Gone),
             (409, "changed", true, After::Conflict),

@@ -231,6 +231,7 @@ impl<'a> Searched<'a> {
                 label: "as it is".to_owned(),
             }),
             events: Vec::new(),
+            gaps: Vec::new(),
             most_rows: ROWS,
         }
     }

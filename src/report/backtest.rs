@@ -343,7 +343,11 @@ impl<'a> Compared<'a> {
         sections.extend([
             Section::new("", detail, self.table()),
             Section::new("FIRST PARTED", Detail::Always, [parted]),
-            Section::new("", detail, [Part::Chart(self.chart()), Part::Text(self.not_drawn())]),
+            Section::new(
+                "",
+                detail,
+                [Part::Chart(self.chart().into()), Part::Text(self.not_drawn())],
+            ),
         ]);
         sections.insert(0, Section::new("", Detail::Comment, [assumed]));
         sections.retain(|section| !section.body.is_empty());

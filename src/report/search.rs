@@ -89,7 +89,7 @@ impl<'a> Searched<'a> {
     pub(super) fn sections(&self) -> Vec<Section> {
         let table = self.table();
         let chart = (!self.found.front.is_empty()).then(|| {
-            let chart = [Part::Chart(self.chart())];
+            let chart = [Part::Chart(self.chart().into())];
             Section::new("TIME SHORT OVER REPLICA-HOURS", Detail::Always, chart)
         });
         let parts = [Part::Table(table), Part::Text(self.sentences())];

@@ -89,7 +89,7 @@ impl<'a> Played<'a> {
         let when = |time: Timestamp| duration(time.duration_since(*start));
         let changes = self.changes(("AFTER", true), when, symbols, wide);
         let text = self.end().into_iter().chain([totals::sentence(totals)]).collect();
-        let body = changes.into_iter().chain([Part::Text(text), Part::Chart(self.chart())]);
+        let body = changes.into_iter().chain([Part::Text(text), Part::Chart(self.chart().into())]);
         Section { title, detail: Detail::Always, body: body.collect() }
     }
 

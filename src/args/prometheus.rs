@@ -195,8 +195,11 @@ impl Moment {
 /// A time between samples.
 fn step(text: &str) -> Result<SignedDuration, String> {
     let step = parse_duration(text).map_err(|e| e.to_string())?;
-    let is_whole = step.subsec_nanos() == 0 && step.as_secs() >= 1;
-    if is_whole { Ok(step) } else { Err("not a whole number of seconds".to_owned()) }
+    match step {
+        step if step.subsec_nanos() != 0 => Err("not a whole number of seconds".to_owned()),
+        step if step.as_secs() < 1 => Err("must be at least 1s".to_owned()),
+        step => Ok(step),
+    }
 }
 
 /// Where a Prometheus is.
@@ -320,7 +323,9 @@ mod tests {
             assert_eq!(got.as_deref(), want, "{text}");
         }
         assert_eq!(step("30"), Ok(SignedDuration::from_secs(30)));
-        assert!(step("0s").is_err() && step("1.5s").is_err() && step("soon").is_err());
+        assert!(step("1.5s").is_err() && step("soon").is_err());
+        assert_eq!(step("0s").unwrap_err(), "must be at least 1s");
+        assert_eq!(step("1.5s").unwrap_err(), "not a whole number of seconds");
     }
 
     #[test]

@@ -67,6 +67,8 @@ pub struct Prometheus {
     name: String,
     /// Whether it is reached without the API server.
     is_direct: bool,
+    /// The headers that are sent to it.
+    headers: Vec<HeaderName>,
     /// What to type to ask for less.
     less: &'static str,
     /// What is left of the memory for its answers.
@@ -94,6 +96,7 @@ impl Prometheus {
                 Error::usage(format!("--prometheus-ca: failed to read {path}: {why}"))
             })?;
         }
+        let sent = headers.iter().map(|(name, _)| name.clone()).collect();
         let other = Elsewhere { url, headers, authority };
         let prepared = prepare_elsewhere(other, flags, env).map_err(|e| {
             let hint = e.hint.filter(|hint| !hint.contains("kubeconfig"));
@@ -102,7 +105,7 @@ impl Prometheus {
         })?;
         let session = Session::new(prepared);
         let name = format!("Prometheus at {}", url.trim_end_matches('/'));
-        Ok(Self::over(session, String::new(), name, less, true))
+        Ok(Self { headers: sent, ..Self::over(session, String::new(), name, less, true) })
     }
 
     /// Connects to a service of the cluster, through the API server.
@@ -131,7 +134,8 @@ impl Prometheus {
         // There may be hundreds of requests: none may take long, but all of them together may.
         session.read_many();
         session.allow(1);
-        Self { session, base, name, is_direct, less, room: Arc::default() }
+        let headers = Vec::new();
+        Self { session, base, name, is_direct, headers, less, room: Arc::default() }
     }
 
     /// Returns its name, without credentials.
@@ -299,9 +303,13 @@ impl Prometheus {
             }
             _ => {
                 let e = self.error(of, failure.cause());
-                return match failure.hint() {
-                    Some(hint) => e.hint(hint),
-                    None => e,
+                return match (failure.hint(), &failure.kind) {
+                    (Some(hint), _) => e.hint(hint),
+                    (None, FailureKind::Refused) => e.hint(
+                        "nothing listens at the address: check the port; a service of the cluster is \
+                         --prometheus NAMESPACE/SERVICE:PORT, or needs a kubectl port-forward",
+                    ),
+                    (None, _) => e,
                 };
             }
         };
@@ -344,6 +352,14 @@ impl Prometheus {
             401 | 403 if !self.is_direct => e.hint(
                 "only an address gets headers: --prometheus URL --prometheus-header NAME=@FILE",
             ),
+            401 | 403 if !self.headers.is_empty() => {
+                let sent: Vec<&str> = self.headers.iter().map(HeaderName::as_str).collect();
+                e.hint(format!(
+                    "check the file of --prometheus-header {} (a token, or Basic and the base64 of \
+                     USER:PASSWORD); a tenant is another header, such as X-Scope-OrgID=@tenant",
+                    sent.join(" and ")
+                ))
+            }
             401 | 403 => e.hint(
                 "--prometheus-header NAME=@FILE sends the content of a file, such as \
                  Authorization=@token or X-Scope-OrgID=@tenant",

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 
 use super::Terminal;
 use super::progress::shown;
+use crate::apimachinery::names::shell_word;
 use crate::args::{ConnectionFlags, PrometheusArgs, PrometheusServer, RecordedArgs, TimelineArgs};
 use crate::cluster::prometheus::{Progress, Prometheus, connect};
 use crate::cluster::{Environment, Session};
@@ -16,10 +17,10 @@ use crate::prometheus::load::{assemble, several, warnings};
 use crate::prometheus::queries::{Purpose, Scraped, Wanted, interval, title};
 use crate::saved::file;
 use crate::secret::Secret;
-use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::{Load, LoadNote, LoadQuery};
-use crate::snapshot::{Scale, Snapshot};
+use crate::snapshot::{MetricAnswer, Scale, Snapshot, Unread};
 use crate::whatif::overrides::NamedMetric;
 use crate::whatif::timeline::read_csv;
 
@@ -136,6 +137,7 @@ async fn ask(
     let snapshot = &input.snapshot;
     let (since, until, step) = args.span(snapshot.now)?;
     let grid = Grid::new(since, until, step)?;
+    check_pods(snapshot)?;
     let metrics = metrics(snapshot, also);
     let stated = stated(&typed.queries, input, &metrics)?;
     let matching = typed.matching()?;
@@ -160,6 +162,10 @@ async fn ask(
     let asked = async {
         let answers = way.all_at_once(&keyed(&first), end, &progress).await?;
         let answers: Vec<Answer> = answers.into_iter().map(|(_, answer)| answer).collect();
+        let has_own = metrics.len() > stated.len();
+        if has_own && answers.iter().all(|answer| answer.series.is_empty()) {
+            return Err(nothing(way, &wanted, seconds, end).await?);
+        }
         let [usage, state] = [0, 1].map(|place: usize| answers[place].number().and_then(interval));
         let scraped = Scraped { usage, state };
         let sets = answers.get(3).map_or(Ok(Vec::new()), names)?;
@@ -188,6 +194,56 @@ async fn ask(
     let first = first.into_iter().map(|(of, query)| LoadQuery { of: of.to_owned(), query });
     load.queries.splice(0..0, first);
     Ok(load)
+}
+
+/// Makes sure that there are pods to share the load of a resource, which the input may lack.
+fn check_pods(snapshot: &Snapshot) -> Result<(), Error> {
+    let lacks =
+        |answer: &MetricAnswer| matches!(answer, MetricAnswer::Unread(Unread::Missing { .. }));
+    let mut read = snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics);
+    let lacks_usage = read.any(|(spec, answer)| spec.is_resource() && lacks(answer));
+    let Some(scale) = snapshot.scale.as_ref().ok().filter(|scale| scale.spec_replicas > 0) else {
+        return Ok(());
+    };
+    if !lacks_usage || !snapshot.pods.is_empty() {
+        return Ok(());
+    }
+    let (target, namespace) = (&snapshot.hpa.spec.scale_target_ref, &snapshot.hpa.namespace);
+    let message = format!("the input has no pods of {}/{}", target.kind, target.name);
+    let hint = format!(
+        "the load is shared among them; add what this prints with another -f: kubectl get pods -n \
+         {namespace} -l {} -o yaml",
+        shell_word(scale.selector.as_str())
+    );
+    Err(Error::usage(message).hint(hint))
+}
+
+/// The error if a server has no series of the HPA, its target and its containers.
+async fn nothing(
+    way: &Prometheus,
+    wanted: &Wanted<'_>,
+    seconds: i64,
+    end: Timestamp,
+) -> Result<Error, Error> {
+    let Hpa { name, namespace, .. } = wanted.hpa;
+    let any = way.at_once("any series of the namespace", &wanted.any(seconds), end).await?;
+    let with = match wanted.matching {
+        "" => String::new(),
+        matching => format!(" with --prometheus-match '{matching}'"),
+    };
+    let of = match any.series.is_empty() {
+        true => format!("any pod of the namespace {namespace}{with}"),
+        false => format!("the HPA {name} and its pods in the namespace {namespace}{with}"),
+    };
+    let hint = match (any.series.is_empty(), wanted.matching) {
+        (true, "") => {
+            "check the server and the time; the label namespace has to be the pod's \
+             (honorLabels: true), see docs/prometheus.md"
+        }
+        (false, "") => "check the name of the HPA and the time; -v 1 prints the queries",
+        _ => "check its label and its value; without it, all series count",
+    };
+    Ok(Error::failed(format!("Prometheus has no series of {of}")).hint(hint))
 }
 
 /// What the query for ReplicaSets is for.

@@ -174,6 +174,14 @@ impl Wanted<'_> {
         format!("last_over_time({hpa}[{seconds}s])")
     }
 
+    /// Whether there is anything of a pod of the namespace in a span.
+    pub fn any(&self, seconds: i64) -> String {
+        let namespace = [("namespace", &*self.hpa.namespace)];
+        let series = self.series("", &namespace);
+        let series = with(series, "__name__", &format!("kube_pod_owner|{CPU}"));
+        format!("count(present_over_time({series}[{seconds}s]))")
+    }
+
     /// The target's ReplicaSets of the last `seconds`, by the label `replicaset`; none where its pods belong to
     /// it directly.
     pub fn owned(&self, seconds: i64) -> Option<String> {
@@ -834,7 +842,7 @@ mod tests {
         let questions = wanted.questions(Scraped::default(), 60).into_iter().map(|own| own.query);
         let samples = wanted.samples(600).into_iter().map(|(.., query)| query);
         let [one, other] = wanted.scrapes(600);
-        let more = [one, other, wanted.copies(600), wanted.owned(600).unwrap()];
+        let more = [one, other, wanted.copies(600), wanted.owned(600).unwrap(), wanted.any(600)];
         for query in questions.chain(samples).chain(more) {
             assert_eq!(query.matches('{').count(), query.matches(matching).count(), "{query}");
         }

@@ -66,7 +66,8 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
     events.dedup();
     let events = (!events.is_empty())
         .then(|| format!("{} {}", signs.event, clean(&events.join(", "), layout.ascii)));
-    for key in filled(names.chain(mark).chain(events), width - INDENT) {
+    let gaps = (!chart.gaps.is_empty()).then(|| format!("{} without an answer", signs.gap));
+    for key in filled(names.chain(mark).chain(events).chain(gaps), width - INDENT) {
         line(format!("{indent}{key}"));
     }
     for row in (0..rows.count).rev() {
@@ -116,6 +117,7 @@ struct Signs {
     series: [char; MOST_SERIES - 1],
     point: char,
     event: char,
+    gap: char,
     bound: char,
     beyond: char,
     current: char,
@@ -142,6 +144,7 @@ const UNICODE: Signs = Signs {
     series: ['·', '∘', '×', '*', '+'],
     point: '○',
     event: '▲',
+    gap: '▒',
     bound: '┄',
     beyond: '↑',
     current: '●',
@@ -157,6 +160,7 @@ const ASCII: Signs = Signs {
     series: [':', '*', 'x', '%', '='],
     point: '*',
     event: '^',
+    gap: '?',
     bound: '.',
     beyond: '^',
     current: 'o',
@@ -310,6 +314,9 @@ fn points(series: &Series, rows: &Rows, columns: &Columns) -> Vec<Vec<u8>> {
 /// Returns the horizontal axis and its labels.
 fn across(chart: &Chart, columns: &Columns, signs: &Signs, ascii: bool) -> [String; 2] {
     let mut rule = vec![signs.floor; columns.count];
+    for (from, to) in &chart.gaps {
+        rule[columns.of(*from)..=columns.of(*to)].fill(signs.gap);
+    }
     let mut numbers = String::new();
     let mut room = 0;
     for (place, label) in &chart.ticks {
@@ -364,6 +371,7 @@ pub(super) mod tests {
             bounds: vec![(2, "min".to_owned()), (10, "max".to_owned())],
             current: Some(Mark { at: 130, replicas: Some(7), label: "now: 130 %".to_owned() }),
             events: Vec::new(),
+            gaps: Vec::new(),
             most_rows: MOST_ROWS,
         }
     }

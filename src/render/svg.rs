@@ -37,6 +37,13 @@ pub fn svg(chart: &Chart) -> String {
         }
     }
     line(format!(r#"<path class="axis" d="M{LEFT:.1} {TOP:.1}V{BOTTOM:.1}H{RIGHT:.1}"/>"#));
+    for (from, to) in &chart.gaps {
+        let (x, end) = (plot.x(*from), plot.x(*to));
+        let (width, height) = ((end - x).max(1.0), BOTTOM - TOP);
+        line(format!(
+            r#"<rect class="gap" x="{x:.1}" y="{TOP:.1}" width="{width:.1}" height="{height:.1}"><title>without an answer</title></rect>"#
+        ));
+    }
     let mut room = 0.0;
     for (place, label) in &chart.ticks {
         let x = plot.x(*place);
@@ -49,7 +56,20 @@ pub fn svg(chart: &Chart) -> String {
         }
     }
     line(words("label", (LEFT + RIGHT) / 2.0, BOTTOM + 40.0, "middle", &chart.across));
+    let (mut room, mut last) = (0.0, "");
     for (place, text) in &chart.events {
+        let x = plot.x(*place);
+        // A label is beside its line where it fits, and once for several that follow.
+        if (chart.span.0..=chart.span.1).contains(place) && (x >= room || text != last) {
+            let width = text.chars().count() as f64 * 7.2;
+            let (at, anchor) = match x + 4.0 + width > RIGHT {
+                true => (x - 4.0, "end"),
+                false => (x + 4.0, "start"),
+            };
+            let y = if x >= room { TOP - 4.0 } else { TOP + 10.0 };
+            line(words("label", at, y, anchor, text));
+            (room, last) = (x + 4.0 + width, text);
+        }
         if (chart.span.0..=chart.span.1).contains(place) {
             let (x, text) = (plot.x(*place), escape(text));
             line(format!(
@@ -105,6 +125,7 @@ text { fill: currentColor; }
 path { fill: none; stroke: currentColor; }
 .grid { stroke-opacity: .12; }
 .bound { stroke-dasharray: 6 4; stroke-opacity: .6; }
+.gap { fill: currentColor; fill-opacity: .12; }
 .event { stroke-dasharray: 1 3; stroke-opacity: .8; }
 .series { stroke-width: 2.5; }
 .s0 { stroke: #0969da; }
@@ -199,6 +220,22 @@ mod tests {
 
     use super::svg;
     use crate::render::chart::tests::chart;
+    use crate::report::chart::Chart;
+
+    #[test]
+    fn a_rollout_has_a_label_and_a_gap_is_seen() {
+        let events = vec![(120, "rollout <v2>".to_owned()), (290, "rollout of v3".to_owned())];
+        let text = svg(&Chart { events, gaps: vec![(30, 60)], ..chart() });
+        let document = roxmltree::Document::parse(&text).unwrap();
+        let texts = document.descendants().filter(|node| node.has_tag_name("text"));
+        let texts: Vec<_> =
+            texts.map(|node| (node.text().unwrap(), node.attribute("text-anchor"))).collect();
+        assert!(texts.contains(&("rollout <v2>", Some("start"))), "{texts:?}");
+        assert!(texts.contains(&("rollout of v3", Some("end"))), "{texts:?}");
+        let gap = document.descendants().find(|node| node.has_tag_name("rect")).unwrap();
+        let of = |name: &str| gap.attribute(name).unwrap().parse::<f64>().unwrap();
+        assert_eq!((of("x"), of("width")), (120.6, 56.6));
+    }
 
     #[test]
     fn the_picture_is_whole_and_says_what_it_shows() {
@@ -223,6 +260,7 @@ text { fill: currentColor; }
 path { fill: none; stroke: currentColor; }
 .grid { stroke-opacity: .12; }
 .bound { stroke-dasharray: 6 4; stroke-opacity: .6; }
+.gap { fill: currentColor; fill-opacity: .12; }
 .event { stroke-dasharray: 1 3; stroke-opacity: .8; }
 .series { stroke-width: 2.5; }
 .s0 { stroke: #0969da; }

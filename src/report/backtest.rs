@@ -343,7 +343,11 @@ impl<'a> Compared<'a> {
         sections.extend([
             Section::new("", detail, self.table()),
             Section::new("FIRST PARTED", Detail::Always, [parted]),
-            Section::new("", detail, [Part::Chart(self.chart()), Part::Text(self.not_drawn())]),
+            Section::new(
+                "",
+                detail,
+                [Part::Chart(self.chart().into()), Part::Text(self.not_drawn())],
+            ),
         ]);
         sections.insert(0, Section::new("", Detail::Comment, [assumed]));
         sections.retain(|section| !section.body.is_empty());
@@ -677,13 +681,16 @@ impl<'a> Compared<'a> {
         let counts = series.iter().flat_map(|series| &series.steps);
         let highest = counts.filter_map(|(_, count)| *count).max().unwrap_or(0);
         let runs = || self.candidates.iter().chain([&self.replay]);
+        // A bound that a line comes near is in sight.
+        let near = highest.saturating_add(highest / 4);
         let bounds = runs().flat_map(|played| [(played.bounds.0, "min"), (played.bounds.1, "max")]);
         let mut bounds: Vec<(i32, String)> = bounds
-            .filter(|(count, _)| *count <= highest)
+            .filter(|(count, _)| *count <= near)
             .map(|(count, name)| (count, name.to_owned()))
             .collect();
         order::sort_by(&mut bounds, Ord::cmp);
         bounds.dedup();
+        let highest = bounds.iter().map(|(count, _)| *count).max().unwrap_or(0).max(highest);
         let timeline = &self.backtest.replay.timeline;
         let marks = self.backtest.load.iter().flat_map(|load| &load.marks);
         let marks =
@@ -706,6 +713,7 @@ impl<'a> Compared<'a> {
             bounds,
             current: None,
             events: marks.map(|(after, text)| (millis(after), text)).collect(),
+            gaps: self.replay.gaps(end),
             most_rows: ROWS,
         }
     }

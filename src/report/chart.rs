@@ -23,6 +23,8 @@ pub struct Chart {
     pub current: Option<Mark>,
     /// Places at which something else happened, with a label.
     pub events: Vec<(i64, String)>,
+    /// Stretches in which nothing was decided, such as gaps of the load, each with its first and last place.
+    pub gaps: Vec<(i64, i64)>,
     /// The maximum number of rows on a terminal.
     pub most_rows: usize,
 }

@@ -21,6 +21,7 @@ pub(super) enum Clock {
 }
 
 const DAY: i64 = 86_400;
+const SIX_DAYS: SignedDuration = SignedDuration::from_hours(6 * 24);
 
 impl Clock {
     /// Returns a time, with the day if there are several.
@@ -29,7 +30,9 @@ impl Clock {
             Self::Since(start) if time == start => return "at the start".to_owned(),
             Self::Since(start) => return format!("after {}", duration(time.duration_since(start))),
             Self::Utc { from, to } if day(from) == day(to) => "%H:%M:%SZ",
-            Self::Utc { from, to } if within_a_week(from, to) => "%a %H:%M:%S",
+            // In six days, no weekday comes twice.
+            Self::Utc { from, to } if to.duration_since(from) <= SIX_DAYS => "%a %H:%M:%S",
+            Self::Utc { from, to } if within_a_week(from, to) => "%a %d %H:%M:%S",
             Self::Utc { .. } => "%d %b %H:%M:%S",
         };
         time.strftime(format).to_string()
@@ -48,7 +51,10 @@ impl Clock {
         const APART: [i64; 17] =
             [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 21_600, 43_200, DAY];
         let most = span.as_secs() / 7;
-        let apart = APART.into_iter().find(|apart| *apart >= most);
+        // A week that is not one to the second has each of its days.
+        let has_each_day = span.as_secs() <= 9 * DAY;
+        let mut aparts = APART.into_iter();
+        let apart = aparts.find(|apart| *apart >= most || (*apart == DAY && has_each_day));
         let apart = apart.unwrap_or_else(|| (most / DAY + 1) * DAY);
         let (first, last) = match self {
             Self::Since(_) => (0, span.as_secs()),
@@ -104,7 +110,8 @@ mod tests {
         let at: Timestamp = "2026-11-17T12:03:15Z".parse().unwrap();
         for (to, text) in [
             ("2026-11-17T20:00:00Z", "12:03:15Z"),
-            ("2026-11-24T06:00:00Z", "Tue 12:03:15"),
+            ("2026-11-23T06:00:00Z", "Tue 12:03:15"),
+            ("2026-11-24T06:00:00Z", "Tue 17 12:03:15"),
             ("2026-11-24T06:00:15Z", "17 Nov 12:03:15"),
         ] {
             assert_eq!(utc("2026-11-17T06:00:00Z", to).at(at), text);
@@ -122,6 +129,8 @@ mod tests {
         let week = utc("2026-11-14T06:00:00Z", "2026-11-21T06:00:00Z");
         assert_eq!(labels(week, 168)[..2], ["1080 Sun 15", "2520 Mon 16"]);
         assert_eq!(labels(week, 168).len(), 7);
+        let more = utc("2026-11-14T06:00:00Z", "2026-11-21T07:00:00Z");
+        assert_eq!(labels(more, 169).len(), 7);
         let day = utc("2026-11-14T06:30:00Z", "2026-11-15T06:30:00Z");
         assert_eq!(labels(day, 24), ["330 12:00", "690 18:00", "1050 Sun 15", "1410 06:00"]);
         let month = utc("2026-11-01T00:00:00Z", "2026-11-29T00:00:00Z");

@@ -146,9 +146,9 @@ impl Page {
         let mut lines = changes::lines(&prediction.thresholds, now);
         lines.extend(prediction.kept_targets.iter().map(changes::kept));
         let changes = Part::Pairs(lines);
-        let curve = prediction
-            .curve()
-            .map(|curve| Section::new(curve.title.clone(), Detail::Always, [Part::Chart(curve)]));
+        let curve = prediction.curve().map(|curve| {
+            Section::new(curve.title.clone(), Detail::Always, [Part::Chart(curve.into())])
+        });
 
         let expected = expected(&prediction.expectations);
         let mut sections = Vec::from_iter(words.findings());

@@ -89,7 +89,7 @@ impl<'a> Searched<'a> {
     pub(super) fn sections(&self) -> Vec<Section> {
         let table = self.table();
         let chart = (!self.found.front.is_empty()).then(|| {
-            let chart = [Part::Chart(self.chart())];
+            let chart = [Part::Chart(self.chart().into())];
             Section::new("TIME SHORT OVER REPLICA-HOURS", Detail::Always, chart)
         });
         let parts = [Part::Table(table), Part::Text(self.sentences())];
@@ -231,6 +231,7 @@ impl<'a> Searched<'a> {
                 label: "as it is".to_owned(),
             }),
             events: Vec::new(),
+            gaps: Vec::new(),
             most_rows: ROWS,
         }
     }

@@ -50,7 +50,7 @@ pub enum Part {
     /// A text, and how a terminal shows more.
     Hinted(String, &'static str),
     /// A chart.
-    Chart(Chart),
+    Chart(Box<Chart>),
 }
 
 /// A table of text.

@@ -89,7 +89,7 @@ impl<'a> Played<'a> {
         let when = |time: Timestamp| duration(time.duration_since(*start));
         let changes = self.changes(("AFTER", true), when, symbols, wide);
         let text = self.end().into_iter().chain([totals::sentence(totals)]).collect();
-        let body = changes.into_iter().chain([Part::Text(text), Part::Chart(self.chart())]);
+        let body = changes.into_iter().chain([Part::Text(text), Part::Chart(self.chart().into())]);
         Section { title, detail: Detail::Always, body: body.collect() }
     }
 
@@ -211,6 +211,20 @@ impl<'a> Played<'a> {
         Series { name: name.to_owned(), steps, shape: Shape::Steps }
     }
 
+    /// Returns the stretches up to a place in which no pass decided, in milliseconds.
+    pub(super) fn gaps(&self, end: i64) -> Vec<(i64, i64)> {
+        let period = millis(self.timeline.period);
+        let mut gaps: Vec<(i64, i64)> = Vec::new();
+        let passes = (0_i64..).map(|place| place * period).zip(&self.timeline.passes);
+        for (from, _) in passes.filter(|(from, pass)| *from < end && !pass.is_answered) {
+            match gaps.last_mut().filter(|last| last.1 == from) {
+                Some(last) => last.1 += period,
+                None => gaps.push((from, from + period)),
+            }
+        }
+        gaps
+    }
+
     /// Charts replicas over time.
     pub fn chart(&self) -> Chart {
         let Timeline { start, period, span, passes, .. } = self.timeline;
@@ -232,6 +246,7 @@ impl<'a> Played<'a> {
             bounds: bounds.map(|(count, name)| (count, name.to_owned())).collect(),
             current: None,
             events: Vec::new(),
+            gaps: Vec::new(),
             most_rows: MOST_ROWS,
         }
     }

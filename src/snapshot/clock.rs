@@ -51,12 +51,17 @@ pub enum Why {
     Old,
 }
 
+/// Returns the end of the newest sample that states its time.
+pub fn newest_sample(snapshot: &Snapshot) -> Option<Timestamp> {
+    let pods = snapshot.pod_metrics.iter().map(|sample| sample.timestamp);
+    let other = snapshot.metrics.iter().flat_map(MetricAnswer::times);
+    pods.chain(other).max()
+}
+
 impl ClockDoubt {
     /// Returns the doubt about the clock of saved objects, judging by samples that state their time.
     pub fn of(snapshot: &Snapshot, clock: Clock) -> Option<Self> {
-        let pods = snapshot.pod_metrics.iter().map(|sample| sample.timestamp);
-        let other = snapshot.metrics.iter().flat_map(MetricAnswer::times);
-        let newest = pods.chain(other).max()?;
+        let newest = newest_sample(snapshot)?;
         let age = snapshot.now.duration_since(newest);
         let why = match clock {
             Clock::System => (age.abs() > CLOSE).then_some(Why::Unstated),

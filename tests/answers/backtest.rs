@@ -307,7 +307,7 @@ fn a_rollout_after_the_end_changes_nothing() {
 
 /// Up to its beginning a rollout is not there, and once it is done, a load that stays leads to where it
 /// leads if the pods are changed from the first pass. With a tolerance there would be several counts to end
-/// at, and which one it is depends on the way there.
+/// at, and which one it is depends on the way there. Shares are rounded up, which may hold one replica more.
 #[test]
 fn a_rollout_parts_later_and_ends_the_same() {
     holds((1..6i32, 0..400i64, 0..3usize), |(replicas, at, which)| {
@@ -322,7 +322,8 @@ fn a_rollout_parts_later_and_ends_the_same() {
         let begins = own.run.timeline.start + SignedDuration::from_secs(at);
         assert!(own.parted.as_ref().is_none_or(|parted| parted.time >= begins));
         let last = |own: &Candidate| own.run.timeline.passes.last().unwrap().replicas;
-        assert_eq!(last(own), last(&at_once.candidates[0]), "{replicas} {flags:?} {at}");
+        let (own, want) = (last(own), last(&at_once.candidates[0]));
+        assert!(own == want || own == want + 1, "{replicas} {flags:?} {at}: {own}, not {want}");
     });
 }
 

@@ -262,7 +262,7 @@ fn faults_are_one_line() {
             "401",
             Fault::Answer(Answer::text(401, "Unauthorized")),
             "HTTP 401: Unauthorized",
-            "--prometheus-header NAME=@FILE",
+            "check the file of --prometheus-header authorization",
         ),
         (
             "403",
@@ -489,7 +489,7 @@ fn servers_that_cannot_be_reached_or_trusted() {
         let ran = ask(verb, &server.url(), &["--prometheus-header", &header]);
         ran.fails(1, &["certificate signed by unknown authority", "hint: --prometheus-ca names"]);
         ask(verb, "https://127.0.0.1:1", &[])
-            .fails(1, &["https://127.0.0.1:1", "connection refused"]);
+            .fails(1, &["https://127.0.0.1:1", "connection refused", "hint: nothing listens"]);
     }
     for (url, more, part) in [
         ("https://user:secret-password@prom", &[][..], "must not hold credentials"),
@@ -521,6 +521,7 @@ fn servers_that_cannot_be_reached_or_trusted() {
         ("admin:secret-password@prom.example.com/prom", &[], "neither an address nor"),
         ("http://127.0.0.1:1", &["--query", "cpu"], "not of the form METRIC=PROMQL"),
         ("http://127.0.0.1:1", &["--step", "1500ms"], "not a whole number of seconds"),
+        ("http://127.0.0.1:1", &["--step", "0s"], "must be at least 1s"),
         ("http://127.0.0.1:1", &["--trace", "week.csv"], "cannot be used with"),
     ] {
         let ran = predict_at(url, more);

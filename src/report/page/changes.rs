@@ -248,6 +248,7 @@ pub(in crate::report) fn chart(
             },
         }),
         events: Vec::new(),
+        gaps: Vec::new(),
         most_rows: MOST_ROWS,
     })
 }

@@ -9,13 +9,29 @@ use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::pod::ResourceName;
 use crate::snapshot::{MetricAnswer, Snapshot};
 
-/// What all pods use together, in milli-units.
+/// What all pods use together.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Load {
     /// By container and resource.
-    usage: Vec<(Box<str>, ResourceName, i128)>,
+    usage: Vec<(Box<str>, ResourceName, Total)>,
     /// By place of the metric in the spec; none where it is not per pod, or not known.
-    values: Vec<Option<i128>>,
+    values: Vec<Option<Total>>,
+}
+
+/// What all pods use together of something, in milli-units.
+#[derive(Debug, Clone, Copy)]
+enum Total {
+    /// The sum of what the API says of each pod, which is rounded up already.
+    Observed(i128),
+    /// An amount that a trace states, of which each pod's share is rounded up as `MilliValue` rounds it.
+    Stated(i128),
+}
+
+impl Total {
+    fn milli(self) -> i128 {
+        let (Self::Observed(milli) | Self::Stated(milli)) = self;
+        milli
+    }
 }
 
 impl Load {
@@ -30,13 +46,14 @@ impl Load {
                 .filter(|spec| spec.is_resource())
                 .map(MetricSpec::name),
         );
-        let mut usage: Vec<(Box<str>, ResourceName, i128)> = Vec::new();
+        let mut usage: Vec<(Box<str>, ResourceName, Total)> = Vec::new();
         for item in &snapshot.pod_metrics {
             for container in &item.containers {
                 for (resource, _) in &container.usage {
                     let known = usage.iter().any(|(c, r, _)| *c == container.name && r == resource);
                     if !known && wanted.contains(&**resource) {
-                        usage.push((container.name.clone(), resource.clone(), 0));
+                        let none = Total::Observed(0);
+                        usage.push((container.name.clone(), resource.clone(), none));
                     }
                 }
             }
@@ -47,12 +64,13 @@ impl Load {
                 Some((&*item.name, own.get(resource)?))
             });
             let known = together(used, workload);
-            *total = known.unwrap_or_default();
+            *total = Total::Observed(known.unwrap_or_default());
             known.is_some()
         });
         let values = snapshot.metrics.iter().map(|answer| match answer {
             MetricAnswer::Pods(values) => {
                 together(values.iter().map(|value| (&*value.pod, value.value)), workload)
+                    .map(Total::Observed)
             }
             _ => None,
         });
@@ -62,19 +80,19 @@ impl Load {
     /// Sets what all pods use of a resource, or one container in all of them; the containers keep
     /// their proportions. False where nothing is known of it.
     pub(super) fn set_usage(&mut self, name: &str, container: Option<&str>, total: i128) -> bool {
-        let mut own: Vec<&mut i128> = self
+        let mut own: Vec<&mut Total> = self
             .usage
             .iter_mut()
             .filter(|(c, r, _)| r == name && container.is_none_or(|only| only == &**c))
             .map(|(.., total)| total)
             .collect();
-        let before: i128 = own.iter().map(|part| **part).sum();
+        let before: i128 = own.iter().map(|part| part.milli()).sum();
         let (mut sum, mut given) = (0, 0);
         for part in &mut own {
-            sum += **part;
+            sum += part.milli();
             // If nothing is used, the first container represents all.
             let until = if before > 0 { total * sum / before } else { total };
-            **part = until - given;
+            **part = Total::Stated(until - given);
             given = until;
         }
         !own.is_empty()
@@ -84,14 +102,14 @@ impl Load {
     pub(super) fn add(&mut self, container: &str, resource: &ResourceName, total: Option<i128>) {
         let known = self.usage.iter().any(|(name, own, _)| **name == *container && own == resource);
         if let Some(total) = total.filter(|_| !known) {
-            self.usage.push((container.into(), resource.clone(), total));
+            self.usage.push((container.into(), resource.clone(), Total::Stated(total)));
         }
     }
 
     /// Sets what all pods say of a metric together; false where it is not known to be per pod.
     pub(super) fn set_values(&mut self, place: usize, total: i128) -> bool {
         let value = self.values.get_mut(place).filter(|value| value.is_some());
-        value.map(|value| *value = Some(total)).is_some()
+        value.map(|value| *value = Some(Total::Stated(total))).is_some()
     }
 
     /// Gives each pod its share.
@@ -138,16 +156,40 @@ pub(super) fn together<'v>(
     (measured > 0).then(|| own - (-all).div_euclid(measured))
 }
 
-/// Spreads a total evenly, without a remainder, over those that share it; those with a usage of their
-/// own keep it.
-fn spread(total: i128, values: &mut [(Role, &mut i64)], sharing: usize) {
+/// Spreads a total evenly over those that share it; those with a usage of their own keep it. Only shares of an
+/// observed total, whose values are whole already, add up to it.
+fn spread(total: Total, values: &mut [(Role, &mut i64)], sharing: usize) {
     let own = values.iter().filter(|(role, _)| *role == Role::Own);
     let own: i128 = own.map(|(_, value)| i128::from(**value)).sum();
-    let (rest, count) = ((total - own).max(0), sharing.max(1) as i128);
+    let (rest, count) = ((total.milli() - own).max(0), sharing.max(1) as i128);
     for (role, value) in values {
         if let Role::Shares(place) = role {
             let until = |place: usize| rest * place as i128 / count;
-            **value = (until(*place + 1) - until(*place)).try_into().unwrap_or(i64::MAX);
+            let share = match total {
+                Total::Observed(_) => until(*place + 1) - until(*place),
+                Total::Stated(_) => -(-rest).div_euclid(count),
+            };
+            **value = share.try_into().unwrap_or(i64::MAX);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Role, Total, spread};
+
+    #[test]
+    fn the_share_of_an_amount_is_rounded_up_and_that_of_rounded_values_is_not() {
+        for (total, want) in [
+            (Total::Stated(21), [6, 6, 6, 6]),
+            (Total::Stated(20), [5, 5, 5, 5]),
+            (Total::Observed(21), [5, 5, 5, 6]),
+        ] {
+            let mut values = [0; 4];
+            let mut places: Vec<_> =
+                values.iter_mut().enumerate().map(|(at, own)| (Role::Shares(at), own)).collect();
+            spread(total, &mut places, 4);
+            assert_eq!(values, want, "{total:?}");
         }
     }
 }

@@ -1,12 +1,13 @@
 //! A load of another time, mostly of the past: the observed state is used as the state at its start. What
 //! the cluster was like then is known only from the trace.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::player::wait;
 use super::{JoinTimes, Trace};
 use crate::calendar::Calendar;
 use crate::memory::Memory;
+use crate::snapshot::clock::newest_sample;
 use crate::snapshot::evidence::Evidence;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
@@ -27,12 +28,17 @@ pub fn begin_with_load(input: &mut Input, trace: &Trace, times: JoinTimes) -> bo
     true
 }
 
-/// Moves everything in a snapshot to another time, so that it is as long ago as before.
+/// How old a sample is at a pass: metrics-server reads every 15 s.
+const AGE: SignedDuration = SignedDuration::from_secs(7);
+
+/// Moves everything in a snapshot to another time, so that it is as long ago as when the samples were taken. How old the
+/// state was when it was used, or whether it states its time at all, belongs to another time.
 fn move_to(snapshot: &mut Snapshot, time: Timestamp) {
-    let by = time.duration_since(snapshot.now);
+    let read = newest_sample(snapshot).map_or(snapshot.now, |newest| newest.plus(AGE));
+    let by = time.duration_since(read);
+    snapshot.now = time;
     let shift = |time: &mut Timestamp| *time = time.plus(by);
     let shift_some = |time: &mut Option<Timestamp>| time.iter_mut().for_each(shift);
-    shift(&mut snapshot.now);
     for pod in &mut snapshot.pods {
         shift_some(&mut pod.deletion_timestamp);
         shift_some(&mut pod.start_time);

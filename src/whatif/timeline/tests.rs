@@ -414,7 +414,7 @@ fn what_is_assumed_of_a_pod_stays() {
         Player::new(plan("1m", "time,cpu\n0s,200m\n"), &mut snapshot, overrides).unwrap();
         snapshot.pod_metrics.iter().map(|item| item.containers[0].get("cpu")).collect()
     };
-    assert_eq!(used(&mut vec![]), [Some(66), Some(67), Some(67)]);
+    assert_eq!(used(&mut vec![]), [Some(67), Some(67), Some(67)]);
     assert_eq!(used(&mut vec![held]), [Some(50), Some(50), Some(100)]);
 }
 

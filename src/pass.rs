@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use crate::engine;
 use crate::engine::decision::{Block, Decision, Step};
 use crate::memory::{Knowledge, Remembered};
-use crate::outlook::{self, AtBound, Outlook};
+use crate::outlook::{AtBound, Outlook};
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
@@ -50,7 +50,7 @@ impl Pass {
             outlook.extremes.extend(at_that_time.extremes.iter().cloned().chain(likely));
         }
         if let Some(past) = &input.evidence.past {
-            outlook.extremes.extend(outlook::at_samples(&input.snapshot, &remembered, past));
+            outlook.add_past(&input.snapshot, &remembered, &decision, past);
         }
         let newer = newer(&input, &remembered, &decision);
         Self { input, remembered, decision, outlook, elsewhen, newer }

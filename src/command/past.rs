@@ -183,12 +183,12 @@ fn values(
         let of = &question.of;
         let source = specs[place].source();
         let is_of_pods = matches!(source, MetricSource::Pods(_));
-        let is_of_one = match source {
-            MetricSource::Object(_) => answer.series.len() <= 1,
-            // Values are added up, which copies of one are not.
-            _ => copies(&answer.series).is_none(),
+        // As for a load: the total of what the controller adds up is one series.
+        let is_told_apart = match is_of_pods {
+            true => copies(&answer.series).is_none(),
+            false => answer.series.len() <= 1,
         };
-        if !is_of_one {
+        if !is_told_apart {
             return Err(not_one(of, &answer.series));
         }
         let series = answer.series.iter().map(|own| {

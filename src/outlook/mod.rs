@@ -24,6 +24,8 @@ pub struct Outlook {
     pub extremes: Vec<AtBound>,
     /// The counts that follow, by time.
     pub upcoming: Vec<Upcoming>,
+    /// The range that samples lead to, if the record of what a past pass left refutes it.
+    pub refuted: Option<Range>,
 }
 
 impl Outlook {
@@ -32,6 +34,30 @@ impl Outlook {
         Self {
             extremes: at_bounds(snapshot, remembered, decision),
             upcoming: ahead::ahead(snapshot, remembered, decision),
+            refuted: None,
+        }
+    }
+
+    /// Adds the bounds of what the samples of a past pass leave open, and what was recorded after it.
+    pub fn add_past(
+        &mut self,
+        snapshot: &Snapshot,
+        remembered: &Remembered,
+        decision: &Decision,
+        past: &Past,
+    ) {
+        self.extremes.extend(at_samples(snapshot, remembered, past));
+        let (Some(range), Some(outcome)) = (self.range(decision), past.outcome) else { return };
+        // The likeliest answer may be one that the record decided, whatever the samples lead to.
+        let sampled = self.extremes.iter().map(|extreme| extreme.replicas);
+        let sampled = sampled.clone().min().zip(sampled.max()).filter(|_| past.decided);
+        let range = sampled.map_or(range, |(min, max)| Range { min, max });
+        let is_refuted = range.max < outcome.at_least || outcome.at_most < range.min;
+        // Nothing is certain that the record may contradict.
+        if is_refuted || range.min == range.max {
+            self.refuted = is_refuted.then_some(range);
+            let of = |replicas| AtBound { replicas, steps: Vec::new() };
+            self.extremes.extend([of(outcome.at_least), of(outcome.at_most)]);
         }
     }
 
@@ -88,7 +114,7 @@ pub struct Upcoming {
 /// without what follows; `None` if its scale could not be read.
 pub fn range(snapshot: &Snapshot, remembered: &Remembered, decision: &Decision) -> Option<Range> {
     let extremes = at_bounds(snapshot, remembered, decision);
-    Outlook { extremes, upcoming: Vec::new() }.range(decision)
+    Outlook { extremes, ..Outlook::default() }.range(decision)
 }
 
 /// Returns the pass at each bound of what is unknown: the memory, and metrics that are unread here but
@@ -121,7 +147,7 @@ pub fn proposals(decision: &Decision, current: i32) -> Option<Bounds> {
 }
 
 /// Returns the pass at the bounds of what the samples of its past leave open.
-pub fn at_samples(snapshot: &Snapshot, remembered: &Remembered, past: &Past) -> Vec<AtBound> {
+fn at_samples(snapshot: &Snapshot, remembered: &Remembered, past: &Past) -> Vec<AtBound> {
     let Some(proposal) = past.proposal.filter(|_| snapshot.scale.is_ok()) else {
         return Vec::new();
     };

@@ -2,6 +2,7 @@
 //! recommended. What lies between two samples is open, so each pass is run over the samples around its time in
 //! every direction, which gives bounds. Nothing upstream corresponds to it.
 
+mod course;
 mod lacks;
 mod moment;
 
@@ -11,7 +12,7 @@ use crate::apimachinery::quantity::{Format, Quantity};
 use crate::calendar::Calendar;
 use crate::engine;
 use crate::error::Error;
-use crate::memory::{Memory, infer, sampled};
+use crate::memory::{Memory, Remembered, infer, sampled};
 use crate::outlook;
 use crate::prometheus::history::History;
 use crate::saved::assemble::save_command;
@@ -25,6 +26,7 @@ use crate::snapshot::past::{Bounds, Past, PastField, PastPass, PastRescale, Reco
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::written::Written;
 use crate::snapshot::{ScaleError, Snapshot};
+use course::{Change, Course};
 use lacks::{check_created, check_pods, lacks};
 use moment::{Moments, Samples, View};
 
@@ -76,11 +78,17 @@ pub fn rewind(
     let read = read(&input);
     let target = input.snapshot.hpa.reference();
     let lacks = lacks(history, &input.snapshot.hpa.spec);
-    let moments = Moments::new(&input, history, &lacks)?;
-    let Input { snapshot, .. } = &mut input;
     let created = history.created.and_then(|second| Timestamp::from_second(second).ok());
-    let created = created.or(snapshot.hpa.written.created);
-    check_created(history, snapshot, created, at)?;
+    let created = created.or(input.snapshot.hpa.written.created);
+    check_created(history, &input.snapshot, created, at)?;
+    let (window, _) = span(&input);
+    let first = created.map(|created| sampled::first_pass(created, &input.snapshot.controller));
+    let first = first.filter(|first| at.minus(window) <= *first).map(Timestamp::as_millisecond);
+    let period = period(&input.snapshot);
+    let course = |start, changes: &[Change]| Course::around(at, period, first, start, changes);
+    let moments = Moments::new(&input, history, &lacks, course)?;
+    let at = moments.course().time();
+    let Input { snapshot, .. } = &mut input;
     let (changed, kept) = restore(&mut snapshot.hpa.spec, history, at);
     snapshot.now = at;
     let base = snapshot.clone();
@@ -90,7 +98,7 @@ pub fn rewind(
     })?;
     check_pods(&likely, &lacks)?;
     let played = moments.played(&base, at);
-    let (passes, rescales) = before(&moments, &base, history, at, created);
+    let (passes, rescales) = before(&moments, &base, at, created);
     let next = history.replicas.next(at.as_millisecond() + SECOND);
     let recorded = next.or_else(|| match history.replicas.is_empty() {
         true => history.desired.next(at.as_millisecond() + SECOND),
@@ -105,10 +113,13 @@ pub fn rewind(
         lacks: lacks.clone(),
         changed,
         kept,
+        doubt: moments.course().doubt(),
         replicas: moments.replicas(at),
+        outcome: moments.course().outcome().filter(|_| moments.is_recorded_after(at)),
         proposal: played.map(|(bounds, _)| bounds),
         passes,
         rescales,
+        decided: false,
         recorded: recorded.and_then(|(time, value)| {
             let time = Timestamp::from_millisecond(time).ok()?;
             Some(RecordedReplicas { replicas: value as i32, time })
@@ -142,7 +153,55 @@ pub fn rewind(
     };
     input.notes.retain(is_of_settings);
     input.remark_anew(&before);
+    follow_record(&mut input, |view| moments.at(&base, at, view));
     Ok(input)
+}
+
+/// Makes what was recorded after a pass the likeliest answer, if a state between the samples leads to it: the record
+/// is what the pass did.
+fn follow_record(input: &mut Input, at: impl Fn(View) -> Option<Snapshot>) {
+    let Some(past) = input.evidence.past.clone() else { return };
+    let Some(outcome) = past.outcome else { return };
+    let left = |input: &Input| {
+        let memory = Remembered::of(input).likely;
+        engine::reconcile(&input.snapshot, &memory).replicas_after()
+    };
+    let is_recorded = |replicas: Option<i32>| replicas.is_some_and(|it| outcome.contains(it));
+    if left(input).is_none_or(|replicas| outcome.contains(replicas)) {
+        return;
+    }
+    // What the passes before it recommended is as open as its own samples.
+    let remembered: [fn(&PastPass) -> Option<i32>; 3] = [
+        |pass| pass.likely,
+        |pass| Some(pass.recommended.at_least),
+        |pass| Some(pass.recommended.at_most).filter(|it| *it < i32::MAX).or(pass.likely),
+    ];
+    let likely = remembered[0];
+    let within = remembered.map(|it| (it, View::within().collect::<Vec<_>>()));
+    let all = within.into_iter().chain([(likely, View::peaks().collect())]);
+    for (recommended, views) in all {
+        let mut own = past.clone();
+        own.passes.iter_mut().for_each(|pass| pass.likely = recommended(pass));
+        let mut other = input.clone();
+        other.evidence.past = Some(own);
+        for view in views {
+            let Some(snapshot) = at(view) else { continue };
+            other.snapshot = Snapshot { hpa: input.snapshot.hpa.clone(), ..snapshot };
+            if is_recorded(left(&other)) {
+                if let Some(past) = &mut other.evidence.past {
+                    past.decided = true;
+                }
+                *input = other;
+                return;
+            }
+        }
+    }
+}
+
+/// Returns the time from one pass to the next, in milliseconds.
+fn period(snapshot: &Snapshot) -> i64 {
+    let period = snapshot.controller.sync_period.as_millis();
+    i64::try_from(period).unwrap_or(i64::MAX).clamp(1, 86_400 * SECOND)
 }
 
 /// Returns the passes before the next one, from what is read now and a history up to now, to narrow what the
@@ -159,7 +218,9 @@ pub fn record(
 ) -> Result<Past, Error> {
     let snapshot = &input.snapshot;
     let lacks = lacks(history, &snapshot.hpa.spec);
-    let moments = Moments::new(input, history, &lacks)?;
+    let course =
+        |start, changes: &[Change]| Course::before_known(next, period(snapshot), start, changes);
+    let moments = Moments::new(input, history, &lacks, course)?;
     let created = snapshot.hpa.written.created;
     let recorded = history.created.and_then(|second| Timestamp::from_second(second).ok());
     if let (Some(created), Some(recorded)) = (created, recorded)
@@ -172,7 +233,7 @@ pub fn record(
         return Err(Error::failed(message)
             .hint("--prometheus-match selects the series of one cluster, see docs/prometheus.md"));
     }
-    let (mut passes, rescales) = before(&moments, snapshot, history, next, created);
+    let (mut passes, rescales) = before(&moments, snapshot, next, created);
     for pass in &mut passes {
         // What comes after the last scrape is not recorded.
         if history.scrapes.next(pass.time.as_millisecond()).is_none() {
@@ -193,6 +254,9 @@ pub fn record(
         changed: Vec::new(),
         kept: Vec::new(),
         proposal: None,
+        doubt: 0,
+        outcome: None,
+        decided: false,
         recorded: None,
     })
 }
@@ -260,7 +324,6 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
 fn before(
     moments: &Moments<'_>,
     base: &Snapshot,
-    history: &History,
     at: Timestamp,
     created: Option<Timestamp>,
 ) -> (Vec<PastPass>, Vec<PastRescale>) {
@@ -298,37 +361,14 @@ fn before(
         }
     }
     passes.reverse();
-    (passes, rescales(moments, history, since, at))
-}
-
-/// Returns the rescales since a time.
-fn rescales(
-    moments: &Moments<'_>,
-    history: &History,
-    since: Timestamp,
-    at: Timestamp,
-) -> Vec<PastRescale> {
-    let mut rescales = Vec::new();
-    // How many pods there were says nothing about who asked for them.
-    if history.replicas.is_empty() && history.desired.is_empty() {
-        return rescales;
-    }
-    for pair in moments.counts().all().windows(2) {
-        let ((from, before), (until, after)) = (pair[0], pair[1]);
-        let desired = history.desired.near(until);
-        let is_by_hand = before == after || desired.is_some_and(|desired| desired != after);
-        if is_by_hand && history.desired.next(until).is_none_or(|(_, later)| later != after) {
-            continue;
-        }
-        for (replicas, from, until) in moments.steps((from, before), (until, after)) {
-            let time = |millis: i64| Timestamp::from_millisecond(millis).unwrap_or(at);
-            let (from, until) = (time(from), time(until).min(at));
-            if replicas != 0 && until >= since && from < at {
-                rescales.push(PastRescale { replicas, from, until });
-            }
-        }
-    }
-    rescales
+    let time = |millis: i64| Timestamp::from_millisecond(millis).unwrap_or(at);
+    let rescales = moments.course().rescales();
+    let rescales = rescales.map(|(replicas, from, until)| PastRescale {
+        replicas,
+        from: time(from),
+        until: time(until),
+    });
+    (passes, rescales.filter(|it| it.until >= since).collect())
 }
 
 /// Returns what a pass over a snapshot asks for, with an empty memory, which does not matter for that.

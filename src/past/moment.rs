@@ -1,9 +1,11 @@
 //! The state at a time, from the samples around it. A view says on which side of what is open it looks.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::course::{Change, Course};
 use super::lacks::usage_of;
 use super::{SECOND, asked, no_selector};
 use crate::apimachinery::quantity::{Amount, Quantity};
@@ -44,13 +46,29 @@ pub(super) enum Side {
     High,
 }
 
+/// Which usage of those that may have been read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Height {
+    /// The one that was most likely shown.
+    Shown,
+    /// One this many of [`HEIGHTS`] above the least.
+    Share(u32),
+}
+
+/// The steps from the least usage to the most.
+const HEIGHTS: u32 = 16;
+/// The steps to a peak of a few seconds, of which the mean between two scrapes shows a part.
+const PEAK: u32 = 6 * HEIGHTS;
+
 /// On which side of what is open to look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct View {
+    /// When the pass was.
+    time: Side,
     /// The state as of the scrape after the time, rather than the one before.
     is_later: bool,
     /// The usage.
-    usage: Side,
+    usage: Height,
     /// How early it was measured.
     measured: Side,
 }
@@ -58,15 +76,49 @@ pub(super) struct View {
 impl View {
     /// The most likely state.
     pub(super) const LIKELY: Self =
-        Self { is_later: false, usage: Side::Likely, measured: Side::Likely };
+        Self { time: Side::Likely, is_later: false, usage: Height::Shown, measured: Side::Likely };
 
     /// Every side.
     fn all() -> impl Iterator<Item = Self> {
         let sides = [Side::Low, Side::High];
+        let usages = [Height::Share(0), Height::Share(HEIGHTS)];
         let usages =
-            sides.into_iter().flat_map(move |usage| sides.map(|measured| (usage, measured)));
+            usages.into_iter().flat_map(move |usage| sides.map(|measured| (usage, measured)));
         usages.flat_map(|(usage, measured)| {
-            [false, true].map(|is_later| Self { is_later, usage, measured })
+            [(Side::Low, false), (Side::High, true)].map(|(time, is_later)| Self {
+                time,
+                is_later,
+                usage,
+                measured,
+            })
+        })
+    }
+
+    /// What may have been, the most likely first.
+    pub(super) fn within() -> impl Iterator<Item = Self> {
+        Self::with_shares(0..=HEIGHTS)
+    }
+
+    /// What may have been if the load peaked between two scrapes, the lowest peaks first.
+    pub(super) fn peaks() -> impl Iterator<Item = Self> {
+        Self::with_shares(HEIGHTS + 1..=PEAK)
+    }
+
+    fn with_shares(shares: RangeInclusive<u32>) -> impl Iterator<Item = Self> {
+        let states = [(Side::Likely, false), (Side::Likely, true)].into_iter();
+        let states = states.chain([(Side::Low, false), (Side::High, true)]);
+        let states = states.flat_map(|(time, is_later)| {
+            [Side::Likely, Side::High, Side::Low].map(|measured| Self {
+                time,
+                is_later,
+                measured,
+                ..Self::LIKELY
+            })
+        });
+        states.flat_map(move |own| {
+            let shares = shares.clone().map(Height::Share);
+            let usages = [Height::Shown].into_iter().chain(shares);
+            usages.map(move |usage| Self { usage, ..own })
         })
     }
 }
@@ -76,6 +128,8 @@ pub(super) struct Moments<'h> {
     history: &'h History,
     /// The replicas that the target was asked for; the pods at each scrape if these were not recorded.
     counts: Cow<'h, Samples>,
+    /// When the passes were, and which of them changed the replicas.
+    course: Course,
     /// Labels that its selector matches.
     labels: Shared<Labels>,
     /// A pod as it is now, for what the history lacks.
@@ -89,12 +143,15 @@ impl<'h> Moments<'h> {
         input: &Input,
         history: &'h History,
         lacks: &'h [PastPart],
+        course: impl FnOnce(Bounds, &[Change]) -> Course,
     ) -> Result<Self, Error> {
         let (labels, model) = selected(input)?;
         let recorded = [&history.replicas, &history.desired];
         let recorded = recorded.into_iter().find(|samples| !samples.is_empty());
         let counts = recorded.map_or_else(|| Cow::Owned(active(history)), Cow::Borrowed);
-        Ok(Self { history, counts, labels, model, lacks })
+        let first = counts.all().first().map(|(_, count)| Bounds::exactly(*count as i32));
+        let course = course(first.unwrap_or(Bounds::UNKNOWN), &changes(history, &counts));
+        Ok(Self { history, counts, course, labels, model, lacks })
     }
 
     fn lacks(&self, part: PastPart) -> bool {
@@ -106,9 +163,16 @@ impl<'h> Moments<'h> {
         usage_of(resource).is_some_and(|part| !self.lacks(part))
     }
 
-    /// The samples of the replicas that the target was asked for.
-    pub(super) fn counts(&self) -> &Samples {
-        &self.counts
+    /// When the passes were, and which of them changed the replicas.
+    pub(super) fn course(&self) -> &Course {
+        &self.course
+    }
+
+    /// Whether the record goes on until the pass after the explained one.
+    pub(super) fn is_recorded_after(&self, time: Timestamp) -> bool {
+        let (_, latest) = self.course.around_pass(time);
+        let is_counted = !self.lacks(PastPart::Replicas);
+        is_counted && self.counts.last(latest).is_some() && self.counts.next(latest).is_some()
     }
 
     /// Whether something was scraped around a time.
@@ -120,50 +184,9 @@ impl<'h> Moments<'h> {
         before || (after && self.history.scrapes.last(millis).is_none())
     }
 
-    /// Returns the bounds of the replicas that the target was asked for.
+    /// Returns the bounds of the replicas that the pass at a time found.
     pub(super) fn replicas(&self, time: Timestamp) -> Bounds {
-        let millis = time.as_millisecond();
-        match (self.counts.last(millis), self.counts.next(millis)) {
-            (Some(before), Some(after)) => {
-                let steps = self.steps(before, after);
-                let sum = |is_done: &dyn Fn(&(i32, i64, i64)) -> bool| {
-                    let done = steps.iter().filter(|step| is_done(step));
-                    done.fold(before.1 as i32, |sum, (own, ..)| sum.saturating_add(*own))
-                };
-                // What the pass at this time writes comes after it.
-                let certain = sum(&|(_, _, until)| *until <= millis);
-                Bounds::exactly(certain).with(sum(&|(_, from, _)| *from < millis))
-            }
-            (Some((_, only)), None) | (None, Some((_, only))) => Bounds::exactly(only as i32),
-            (None, None) => Bounds::UNKNOWN,
-        }
-    }
-
-    /// Returns the changes of the replicas between two samples, each with its earliest and latest time. When
-    /// pods were created tells when they were asked for.
-    pub(super) fn steps(
-        &self,
-        (from, before): (i64, f64),
-        (until, after): (i64, f64),
-    ) -> Vec<(i32, i64, i64)> {
-        let change = (after - before) as i32;
-        let pods = self.history.pods.iter().filter_map(|pod| pod.created);
-        let within = |second: &i64| (from - SECOND < second * SECOND) && second * SECOND <= until;
-        let mut created: Vec<i64> = pods.filter(within).collect();
-        created.sort_unstable();
-        if change <= 0 || created.len() as i64 != i64::from(change) {
-            return vec![(change, from, until)];
-        }
-        let mut steps: Vec<(i32, i64, i64)> = Vec::new();
-        for second in created {
-            // A creation has a whole second, and comes within another one of the write.
-            let (earliest, latest) = ((second - 1) * SECOND, (second + 1) * SECOND);
-            match steps.last_mut().filter(|(_, first, _)| earliest - *first <= 3 * SECOND) {
-                Some((count, ..)) => *count += 1,
-                None => steps.push((1, earliest.max(from), latest.min(until))),
-            }
-        }
-        steps
+        self.course.replicas(time)
     }
 
     /// Returns what a pass at a time asked for, and what most likely; `None` if it asked for nothing.
@@ -186,7 +209,12 @@ impl<'h> Moments<'h> {
         if !self.is_covered(time) {
             return None;
         }
-        let millis = time.as_millisecond();
+        let (earliest, latest) = self.course.around_pass(time);
+        let millis = match view.time {
+            Side::Low => earliest,
+            Side::Likely => time.as_millisecond(),
+            Side::High => latest,
+        };
         let counts = self.replicas(time);
         let spec_replicas = match view.is_later == (self.is_growing(millis)) {
             true => counts.at_most,
@@ -199,7 +227,7 @@ impl<'h> Moments<'h> {
             .or_else(|| self.history.status_replicas.near(millis))
             .map_or(spec_replicas, |value| value as i32);
         let mut snapshot = base.clone();
-        snapshot.now = time;
+        snapshot.now = Timestamp::from_millisecond(millis).unwrap_or(time);
         if let Ok(Scale { selector, .. }) = &base.scale {
             let selector = selector.clone();
             snapshot.scale = Ok(Scale { spec_replicas, status_replicas, selector });
@@ -342,6 +370,56 @@ impl<'h> Moments<'h> {
             }
         }
     }
+}
+
+/// Returns the changes of the replicas.
+fn changes(history: &History, counts: &Samples) -> Vec<Change> {
+    let mut changes = Vec::new();
+    // How many pods there were says nothing about who asked for them.
+    if history.replicas.is_empty() && history.desired.is_empty() {
+        return changes;
+    }
+    for pair in counts.all().windows(2) {
+        let (before, (until, after)) = (pair[0], pair[1]);
+        if before.1 == after {
+            continue;
+        }
+        let is_other = |desired: Option<f64>| desired.is_some_and(|desired| desired != after);
+        let later = history.desired.next(until).map(|(_, later)| later);
+        let by_pass = !is_other(history.desired.near(until)) || later == Some(after);
+        let own = steps(history, before, (until, after));
+        changes.extend(own.into_iter().map(|change| Change { by_pass, ..change }));
+    }
+    changes
+}
+
+/// Returns the changes of the replicas between two samples. When pods were created tells when they were asked
+/// for.
+fn steps(history: &History, (from, before): (i64, f64), (until, after): (i64, f64)) -> Vec<Change> {
+    let change = (after - before) as i32;
+    let pods = history.pods.iter().filter_map(|pod| pod.created);
+    let within = |second: &i64| (from - SECOND < second * SECOND) && second * SECOND <= until;
+    let mut created: Vec<i64> = pods.filter(within).collect();
+    created.sort_unstable();
+    if change <= 0 || created.len() as i64 != i64::from(change) {
+        // What a pass writes may be scraped at once, or a moment later.
+        return vec![Change { replicas: change, from: from - SECOND, until, by_pass: true }];
+    }
+    let mut steps: Vec<Change> = Vec::new();
+    for second in created {
+        // A creation has a whole second, and comes within another one of the write.
+        let (earliest, latest) = ((second - 1) * SECOND, (second + 1) * SECOND);
+        match steps.last_mut().filter(|own| earliest - own.from <= 3 * SECOND) {
+            Some(own) => own.replicas += 1,
+            None => steps.push(Change {
+                replicas: 1,
+                from: earliest.max(from - SECOND),
+                until: latest.min(until),
+                by_pass: true,
+            }),
+        }
+    }
+    steps
 }
 
 /// Returns labels that the selector of the target matches, and one of its pods as it is now.
@@ -515,10 +593,12 @@ fn pick(candidates: &[Measured], millis: i64, may_lack: bool, view: View) -> Opt
     let (end, window) = (until(shown), shown.window);
     let values = candidates.iter().map(|own| own.value);
     let value = match view.usage {
-        Side::Low => values.reduce(f64::min),
-        Side::Likely => Some(shown.value),
-        Side::High => values.reduce(f64::max),
-    }?;
+        Height::Shown => shown.value,
+        Height::Share(share) => {
+            let least = values.clone().reduce(f64::min)?;
+            least + (values.reduce(f64::max)? - least) * f64::from(share) / f64::from(HEIGHTS)
+        }
+    };
     Some(Measured { value, end, window })
 }
 

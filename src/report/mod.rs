@@ -87,6 +87,8 @@ pub(crate) struct RecordView {
     time: Timestamp,
     /// Whether the pass may have left as many; `None` if it has no range.
     in_range: Option<bool>,
+    /// Whether it decides what the most likely answer is.
+    decides: bool,
 }
 
 /// Whether what is unknown could change the answer.
@@ -154,8 +156,11 @@ impl<'a> Explanation<'a> {
             range,
             record: past.as_ref().and_then(|past| past.recorded).map(|recorded| {
                 let RecordedReplicas { replicas, time } = recorded;
-                let in_range = range.map(|range| (range.min..=range.max).contains(&replicas));
-                RecordView { replicas, time, in_range }
+                let in_range = range.map(|range| {
+                    outlook.refuted.is_none() && (range.min..=range.max).contains(&replicas)
+                });
+                let decides = past.as_ref().is_some_and(|past| past.decided);
+                RecordView { replicas, time, in_range, decides }
             }),
             upcoming: &outlook.upcoming,
             clock_doubt: input.clock_doubt,

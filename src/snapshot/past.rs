@@ -31,8 +31,17 @@ pub struct Past {
     /// Metrics whose targets are as they were read, although the history has those of others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<String>,
+    /// How far the pass may be from its time, in milliseconds.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub doubt: i64,
     /// The replicas before the pass.
     pub replicas: Bounds,
+    /// The replicas that it left, according to the record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Bounds>,
+    /// Whether this, rather than the likeliest samples, decided what is the likeliest.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub decided: bool,
     /// What the metrics asked for, if they asked for anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<Bounds>,
@@ -55,6 +64,16 @@ pub struct Bounds {
     pub at_most: i32,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(number: &i64) -> bool {
+    *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_false(decided: &bool) -> bool {
+    !decided
+}
+
 impl Bounds {
     /// Nothing is known.
     pub const UNKNOWN: Self = Self { at_least: 0, at_most: i32::MAX };
@@ -62,6 +81,11 @@ impl Bounds {
     /// Returns the bounds of one number.
     pub fn exactly(replicas: i32) -> Self {
         Self { at_least: replicas, at_most: replicas }
+    }
+
+    /// Whether a number is within them.
+    pub fn contains(self, replicas: i32) -> bool {
+        (self.at_least..=self.at_most).contains(&replicas)
     }
 
     /// Returns bounds that also contain a number.

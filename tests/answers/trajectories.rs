@@ -7,6 +7,7 @@
 #![allow(clippy::unwrap_used, reason = "what cannot fail here is not worth a message")]
 
 mod history;
+mod past_passes;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -15,6 +16,7 @@ use std::{fmt, fs};
 
 use assert_cmd::cargo::cargo_bin_cmd;
 use clap::Parser;
+use history::Scrapes;
 use jiff::SignedDuration;
 use kubectl_hpa::args::{Cli, Verb};
 use kubectl_hpa::engine;
@@ -123,7 +125,7 @@ fn check(name: &str, past: Past, every: usize) -> Share {
         let mut input = input.clone();
         seen.give(&mut input, past);
         if past == Past::Recorded {
-            let history = history::history(&moments(name)[..=place]);
+            let history = history::history(&moments(name)[..=place], Scrapes::PLAIN);
             let next = infer::next_pass(&input);
             let recorded = record(&input, &history, next, Origin::default()).unwrap();
             input.evidence.recorded = Some(recorded);

@@ -71,6 +71,9 @@ impl Headline {
     }
 }
 
+/// A pass whose time is known better than this, in milliseconds, was when it is said to have been.
+const SHOWN: i64 = 2000;
+
 impl Words<'_> {
     /// Words what happens, and why.
     pub(in crate::report) fn verdict(&self) -> (Headline, Vec<String>) {
@@ -178,19 +181,28 @@ impl Words<'_> {
 
     /// Words what was recorded after a past pass, and whether that contradicts the answer.
     fn recorded(&self, record: &RecordView) -> String {
-        let RecordView { replicas, time, in_range } = *record;
+        let RecordView { replicas, time, in_range, decides } = *record;
         let after = distance(self.now(), time);
-        let range = self.explanation.range.filter(|_| in_range == Some(false));
+        let pass = self.explanation.pass;
+        let range = pass.outlook.refuted.or(self.explanation.range);
+        let range = range.filter(|_| in_range == Some(false));
         let outside = match range {
+            None if decides => {
+                "; of the possible answers, this is therefore the one shown".to_owned()
+            }
             None => String::new(),
+            Some(Range { min, max }) if decides => format!(
+                "; the samples lead to {min} to {max}, so the load was higher between two of them"
+            ),
             Some(Range { min, max }) if min == max => format!(", not {min}"),
             Some(Range { min, max }) => format!(", outside the range from {min} to {max}"),
         };
         let period = self.explanation.pass.input.snapshot.controller.sync_period;
-        let further = match range.filter(|_| time.duration_since(self.now()) > period) {
-            Some(_) => "; later passes may have changed them",
-            None => "",
-        };
+        let further =
+            match range.filter(|_| !decides).filter(|_| time.duration_since(self.now()) > period) {
+                Some(_) => "; later passes may have changed them",
+                None => "",
+            };
         format!("Recorded {after} later: {}{outside}{further}.", count(replicas, "replica"))
     }
 
@@ -225,7 +237,12 @@ impl Words<'_> {
         let clock = clock.map(|_| "the time is unknown".to_owned());
         if self.explanation.pass.input.evidence.past.is_some() {
             let sampled = "what lies between two samples is open".to_owned();
-            return self.lacking().into_iter().chain([sampled]).collect();
+            let past = self.explanation.pass.input.evidence.past.as_ref();
+            let second = past.filter(|past| past.doubt > SHOWN).map(|past| {
+                let seconds = (past.doubt + 999) / 1000;
+                format!("the pass may have been up to {seconds}s earlier or later")
+            });
+            return self.lacking().into_iter().chain(second).chain([sampled]).collect();
         }
         let history = match self.explanation.pass.remembered.knowledge {
             Knowledge::Unknown => Some("the controller's history is unknown".to_owned()),

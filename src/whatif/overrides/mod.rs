@@ -208,7 +208,8 @@ impl Assumptions {
         input.is_assumed |= input.snapshot != was;
         // What the samples leave open is known only of the pass as it was.
         if let Some(past) = input.evidence.past.as_mut().filter(|_| input.is_assumed) {
-            (past.proposal, past.recorded) = (None, None);
+            (past.proposal, past.recorded, past.outcome) = (None, None, None);
+            past.decided = false;
         }
         input.remark_anew(&was);
         Ok((input, overrides))

@@ -1,4 +1,4 @@
-//! What a Prometheus with a scrape at every third moment, 15 s apart, would have of a run up to a moment.
+//! What a Prometheus would have of a part of a run.
 
 use std::collections::BTreeMap;
 
@@ -10,27 +10,73 @@ use kubectl_hpa::snapshot::MetricAnswer;
 use kubectl_hpa::snapshot::input::Input;
 use kubectl_hpa::snapshot::pod::{ConditionStatus, Phase};
 
-/// The moments between two scrapes; moments are 5 s apart.
-const EVERY: usize = 3;
+/// How a run is scraped; its moments are 5 s apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Scrapes {
+    /// The moments between two scrapes.
+    pub(super) every: usize,
+    /// Whether counters have the time at which the kubelet read them: 10 to 20 s apart for each container.
+    pub(super) own_times: bool,
+    /// Whether every seventh scrape fails, of the state and of the usage at different times.
+    pub(super) lost: bool,
+}
+
+impl Scrapes {
+    /// A scrape every 15 s, none of which fails.
+    pub(super) const PLAIN: Self = Self { every: 3, own_times: false, lost: false };
+
+    fn is_lost(self, place: usize, of: usize) -> bool {
+        self.lost && (place / self.every + of).is_multiple_of(7)
+    }
+}
+
+/// The CPU seconds that a pod had used at a moment, in milliseconds since 1970.
+type Counter = Vec<(i64, f64)>;
+
+/// Returns when the kubelet last read a counter, and what it read; `None` if it has not read it yet.
+fn read(counter: &Counter, name: &str, millis: i64) -> Option<(i64, f64)> {
+    let mut seed = name.bytes().fold(7, |seed: u32, byte| seed.wrapping_mul(31) + u32::from(byte));
+    let mut time = counter.first()?.0;
+    let mut last = None;
+    while time <= millis {
+        last = Some(time);
+        seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        time += 10_000 + i64::from(seed >> 16) % 10_000;
+    }
+    let time = last?;
+    let place = counter.partition_point(|(at, _)| *at <= time);
+    let before = counter[place - 1];
+    let value = match counter.get(place) {
+        Some(after) => {
+            let share = (time - before.0) as f64 / (after.0 - before.0) as f64;
+            before.1 + (after.1 - before.1) * share
+        }
+        None => before.1,
+    };
+    Some((time, value))
+}
 
 /// Returns the history of moments.
-pub(super) fn history(moments: &[Input]) -> History {
-    let mut history = History { scrape: Some(EVERY as i64 * 5_000), ..History::default() };
-    let mut used: BTreeMap<Box<str>, f64> = BTreeMap::new();
+pub(super) fn history(moments: &[Input], scrapes: Scrapes) -> History {
+    let mut history = History { scrape: Some(scrapes.every as i64 * 5_000), ..History::default() };
+    let mut counters: BTreeMap<Box<str>, Counter> = BTreeMap::new();
     let mut pods: BTreeMap<Box<str>, PodHistory> = BTreeMap::new();
     for (place, moment) in moments.iter().enumerate() {
         let snapshot = &moment.snapshot;
         let time = snapshot.now.as_millisecond();
         for item in &snapshot.pod_metrics {
             let milli = item.containers[0].get("cpu").expect("a usage");
-            *used.entry(item.name.clone()).or_default() += milli as f64 / 1000.0 * 5.0;
+            let counter =
+                counters.entry(item.name.clone()).or_insert_with(|| vec![(time - 5_000, 0.0)]);
+            let used = counter.last().map_or(0.0, |(_, used)| *used);
+            counter.push((time, used + milli as f64 / 1000.0 * 5.0));
         }
-        if !place.is_multiple_of(EVERY) {
+        if !place.is_multiple_of(scrapes.every) {
             continue;
         }
         let add = |samples: &mut Samples, value: f64| samples.add(&[(time, value)]);
-        add(&mut history.scrapes, 1.0);
-        for pod in &snapshot.pods {
+        let is_state_lost = scrapes.is_lost(place, 0);
+        for pod in snapshot.pods.iter().filter(|_| !is_state_lost) {
             let own = pods.entry(pod.name.clone()).or_insert_with(|| PodHistory {
                 name: pod.name.clone(),
                 created: pod.created.map(Timestamp::as_second),
@@ -62,11 +108,25 @@ pub(super) fn history(moments: &[Input]) -> History {
                 {
                     add(samples, amount.milli_value() as f64 / 1000.0);
                 }
-                if let Some(used) = used.get(&pod.name) {
-                    add(&mut of.cpu, *used);
-                }
             }
         }
+        let is_usage_lost = scrapes.is_lost(place, 3);
+        for (name, own) in pods.iter_mut().filter(|_| !is_usage_lost) {
+            let counter = counters.get(name).filter(|_| own.containers.len() == 1);
+            let is_there = snapshot.pods.iter().any(|pod| pod.name == *name);
+            let Some(counter) = counter.filter(|_| is_there) else { continue };
+            let cpu = &mut own.containers.values_mut().next().expect("one").cpu;
+            let sample = match scrapes.own_times {
+                true => read(counter, name, time),
+                false => counter.last().filter(|(at, _)| *at == time).copied(),
+            };
+            let last = cpu.last(i64::MAX);
+            cpu.add(&Vec::from_iter(sample.filter(|_| sample != last)));
+        }
+        if is_state_lost {
+            continue;
+        }
+        add(&mut history.scrapes, 1.0);
         let scale = snapshot.scale.as_ref().expect("a scale");
         add(&mut history.replicas, scale.spec_replicas.into());
         add(&mut history.status_replicas, scale.status_replicas.into());

@@ -1,0 +1,208 @@
+//! When the passes around the explained one were, and which of them made which change of the replicas. A pass is
+//! known by its place: 0 is the explained one, -1 the one before it. Nothing shows its second but the changes that
+//! were recorded: pods are created within a second of the pass that asks for them.
+
+use jiff::Timestamp;
+
+use super::SECOND;
+use crate::snapshot::past::Bounds;
+
+/// How much later than a sync period after the last pass the next one may be, in milliseconds; it is never earlier.
+const LATE: i64 = 100;
+
+/// A change of the replicas, with times in milliseconds since 1970.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Change {
+    pub(super) replicas: i32,
+    pub(super) from: i64,
+    pub(super) until: i64,
+    /// Whether a pass made it, and not someone else.
+    pub(super) by_pass: bool,
+}
+
+/// A change with the passes that may have made it. One by someone else was made after `first` at the earliest.
+#[derive(Debug, Clone, Copy)]
+struct Placed {
+    change: Change,
+    first: i64,
+    last: i64,
+}
+
+/// The passes and the changes of the replicas.
+#[derive(Debug)]
+pub(super) struct Course {
+    /// The time of pass 0 in milliseconds since 1970, at the earliest and at the latest.
+    earliest: i64,
+    latest: i64,
+    /// Its most likely time.
+    likely: i64,
+    period: i64,
+    /// How much later each pass may be.
+    late: i64,
+    /// When the first pass of all was at the earliest, if that is known.
+    begin: Option<i64>,
+    /// The replicas before all changes.
+    start: Bounds,
+    changes: Vec<Placed>,
+}
+
+impl Course {
+    /// The passes of which one is nearest to a time: what shows when they were is only the changes, and `first`, the
+    /// first pass of all.
+    pub(super) fn around(
+        at: Timestamp,
+        period: i64,
+        first: Option<i64>,
+        start: Bounds,
+        changes: &[Change],
+    ) -> Self {
+        let at = at.as_millisecond();
+        let half = period / 2;
+        let mut phase: Option<(i64, i64)> = None;
+        let seen = changes.iter().filter(|change| change.by_pass);
+        let seen = seen.map(|change| (change.from, change.until));
+        let seen = seen.chain(first.map(|first| (first, first + 2 * SECOND)));
+        let mut shown: Vec<(i64, i64)> =
+            seen.map(|(from, until)| from_pass(from, until, at, period)).collect();
+        shown.sort_by_key(|(from, until)| until - from);
+        for (from, until) in shown.into_iter().filter(|(from, until)| until - from < period) {
+            phase = match phase {
+                None => Some((from, until)),
+                Some((earliest, latest)) if from <= latest && earliest <= until => {
+                    Some((earliest.max(from), latest.min(until)))
+                }
+                // A controller that has restarted has another phase.
+                other => other,
+            };
+        }
+        let (earliest, latest) = phase.unwrap_or((at - half, at + half));
+        let likely = phase.map_or(at, |(earliest, latest)| i64::midpoint(earliest, latest));
+        Self::new((earliest, likely, latest), (period, LATE), first, start, changes)
+    }
+
+    /// The passes at and before a time, as far as it is known.
+    pub(super) fn before_known(
+        next: Timestamp,
+        period: i64,
+        start: Bounds,
+        changes: &[Change],
+    ) -> Self {
+        let next = next.as_millisecond();
+        Self::new((next, next, next), (period, 0), None, start, changes)
+    }
+
+    fn new(
+        (earliest, likely, latest): (i64, i64, i64),
+        (period, late): (i64, i64),
+        begin: Option<i64>,
+        start: Bounds,
+        changes: &[Change],
+    ) -> Self {
+        let mut course =
+            Self { earliest, latest, likely, period, late, begin, start, changes: Vec::new() };
+        course.changes = changes.iter().map(|change| course.placed(*change)).collect();
+        course
+    }
+
+    /// The most likely time of pass 0.
+    pub(super) fn time(&self) -> Timestamp {
+        Timestamp::from_millisecond(self.likely).unwrap_or(Timestamp::MAX)
+    }
+
+    /// How far pass 0 may be from its most likely time, in milliseconds.
+    pub(super) fn doubt(&self) -> i64 {
+        (self.likely - self.earliest).max(self.latest - self.likely)
+    }
+
+    /// Returns when a pass was at the earliest and at the latest, given its most likely time.
+    pub(super) fn around_pass(&self, time: Timestamp) -> (i64, i64) {
+        self.span(self.place(time))
+    }
+
+    /// Returns the place of the pass at a time, or of the next one.
+    fn place(&self, time: Timestamp) -> i64 {
+        -(self.likely - time.as_millisecond()).div_euclid(self.period)
+    }
+
+    fn span(&self, place: i64) -> (i64, i64) {
+        let (shift, late) = (place * self.period, place * self.late);
+        (self.earliest + shift + late.min(0), self.latest + shift + late.max(0))
+    }
+
+    fn placed(&self, change: Change) -> Placed {
+        let Change { from, until, by_pass, .. } = change;
+        let near = |time: i64| (time - self.likely).div_euclid(self.period);
+        let places = near(from) - 2..=near(until) + 2;
+        let (first, last) = match by_pass {
+            true => {
+                let is_possible = |place: &i64| {
+                    let (earliest, latest) = self.span(*place);
+                    let exists = self.begin.is_none_or(|begin| begin <= latest);
+                    exists && from <= latest && earliest <= until
+                };
+                let mut possible = places.filter(is_possible);
+                let first = possible.next().unwrap_or_else(|| near(until));
+                (first, possible.last().unwrap_or(first))
+            }
+            false => {
+                let first = places.clone().find(|place| from < self.span(*place).1);
+                let last = places.clone().find(|place| until <= self.span(*place).0);
+                let or_last = |place: Option<i64>| place.unwrap_or(*places.end()) - 1;
+                (or_last(first), or_last(last))
+            }
+        };
+        Placed { change, first, last }
+    }
+
+    /// Returns the bounds of the replicas that a pass found.
+    pub(super) fn replicas(&self, time: Timestamp) -> Bounds {
+        self.found_by(self.place(time))
+    }
+
+    fn found_by(&self, place: i64) -> Bounds {
+        let after = |is_made: &dyn Fn(&Placed) -> bool| {
+            self.changes.iter().rposition(is_made).map_or(0, |it| it + 1)
+        };
+        let certain = after(&|own| own.last < place);
+        let possible = after(&|own| own.first < place).max(certain);
+        let mut bounds: Option<Bounds> = None;
+        let (mut low, mut high) = (self.start.at_least, self.start.at_most);
+        for made in 0..=possible {
+            if made >= certain {
+                bounds = Some(bounds.map_or(Bounds { at_least: low, at_most: high }, |bounds| {
+                    bounds.with(low).with(high)
+                }));
+            }
+            let change = self.changes.get(made).map_or(0, |own| own.change.replicas);
+            (low, high) = (low.saturating_add(change), high.saturating_add(change));
+        }
+        bounds.unwrap_or(self.start)
+    }
+
+    /// Returns the bounds of the replicas that pass 0 left, unless someone else changed them.
+    pub(super) fn outcome(&self) -> Option<Bounds> {
+        let mut others = self.changes.iter().filter(|own| !own.change.by_pass);
+        let is_mixed = others.any(|own| own.first <= 0 && 0 <= own.last);
+        (!is_mixed).then(|| self.found_by(1))
+    }
+
+    /// Returns the changes that earlier passes made, with their times as long before pass 0 as they were.
+    pub(super) fn rescales(&self) -> impl Iterator<Item = (i32, i64, i64)> {
+        let earlier = self.changes.iter().filter(|own| own.change.by_pass && own.first < 0);
+        earlier.map(|Placed { change, first, last }| match self.late {
+            0 => (change.replicas, change.from, change.until.min(self.likely)),
+            late => {
+                let from = self.likely + first * (self.period + late);
+                (change.replicas, from, self.likely + (*last).min(-1) * self.period)
+            }
+        })
+    }
+}
+
+/// Returns when the pass nearest to a time was, if another one was between two times.
+fn from_pass(from: i64, until: i64, at: i64, period: i64) -> (i64, i64) {
+    let middle = i64::midpoint(from, until);
+    let passes = (at - middle + period / 2).div_euclid(period);
+    let (shift, late) = (passes * period, passes * LATE);
+    (from + shift + late.min(0), until + shift + late.max(0))
+}

@@ -142,7 +142,7 @@ impl Course {
                 };
                 let mut possible = places.filter(is_possible);
                 let first = possible.next().unwrap_or_else(|| near(until));
-                (first, possible.last().unwrap_or(first))
+                (first, possible.next_back().unwrap_or(first))
             }
             false => {
                 let first = places.clone().find(|place| from < self.span(*place).1);

@@ -8,8 +8,8 @@ use super::Scale;
 use super::hpa::{Condition, Hpa};
 use super::note::{Note, WhyUnknownSelector};
 
-/// The time within which a changed HPA has had a pass: two sync periods.
-const SETTLED: SignedDuration = SignedDuration::from_secs(30);
+/// The time within which a changed HPA has had a pass, also with a long sync period.
+const SETTLED: SignedDuration = SignedDuration::from_mins(10);
 
 /// Another HPA of the namespace, as the controller stores it for the ambiguity check.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,10 +61,9 @@ fn condition<'h>(hpa: &'h Hpa, type_: &str) -> Option<&'h Condition> {
     hpa.status.conditions.iter().find(|condition| condition.type_ == type_)
 }
 
-/// Whether a pass of an HPA may have stored its selector: one got beyond reading the scale. Passes that do not get
-/// there leave `ScalingActive` as it was.
+/// Whether a pass of an HPA may have stored its selector: one got beyond reading the scale, and set `ScalingActive`.
 fn has_stored_selector(hpa: &Hpa) -> bool {
-    condition(hpa, "ScalingActive").is_some_and(|active| active.reason != "InvalidSelector")
+    condition(hpa, "ScalingActive").is_some()
 }
 
 /// Whether the controller has stored the selectors of both HPAs, compared them in a later pass, and found no pod that
@@ -88,11 +87,14 @@ fn passed_since(hpa: &Hpa) -> Option<Timestamp> {
     active.last_transition_time.filter(|_| has_passed)
 }
 
-/// Returns when the status of a pass that found no shared pods was written.
+/// Returns when the status of a pass that found no shared pods was written. A pass that rescales may do so because
+/// the replicas are out of bounds, before it compares anything.
 fn last_comparison(hpa: &Hpa) -> Option<Timestamp> {
-    let read_scale = condition(hpa, "AbleToScale").is_some_and(|it| it.reason != "FailedGetScale");
-    let written = hpa.written.status.filter(|_| read_scale && !hpa.written.by_us)?;
-    passed_since(hpa).map(|_| written)
+    const COMPARES: [&str; 4] =
+        ["SucceededGetScale", "ReadyForNewScale", "ScaleDownStabilized", "ScaleUpStabilized"];
+    let able = condition(hpa, "AbleToScale")?;
+    let has_compared = COMPARES.contains(&&*able.reason) && !hpa.written.by_us;
+    passed_since(hpa).and(hpa.written.status).filter(|_| has_compared)
 }
 
 #[cfg(test)]
@@ -128,6 +130,7 @@ mod tests {
 
     const FINE: [&str; 2] = ["ReadyForNewScale", "ValidMetricFound"];
     const SHARED: [&str; 2] = ["SucceededGetScale", "AmbiguousSelector"];
+    const RESCALED: [&str; 2] = ["SucceededRescale", "ValidMetricFound"];
     const NO_SCALE: [&str; 2] = ["FailedGetScale", "ValidMetricFound"];
 
     #[test]
@@ -143,7 +146,15 @@ mod tests {
         };
         for (name, own, other, why, matters) in [
             ("both passed", hpa(0, FINE, 1, 10), hpa(0, FINE, 1, 9), denied(), false),
-            ("only the other since", hpa(0, FINE, 1, 2), hpa(5, FINE, 6, 9), denied(), false),
+            ("only the other since", hpa(0, FINE, 1, 2), hpa(5, FINE, 6, 15), denied(), false),
+            ("too soon", hpa(0, FINE, 1, 2), hpa(5, FINE, 6, 14), denied(), true),
+            (
+                "only rescaled since",
+                hpa(0, RESCALED, 1, 20),
+                hpa(5, RESCALED, 6, 20),
+                denied(),
+                true,
+            ),
             ("not since it was created", hpa(0, FINE, 1, 2), hpa(5, FINE, 6, 5), denied(), true),
             ("own is new", hpa(10, FINE, 10, 10), hpa(0, FINE, 1, 9), denied(), true),
             ("shared", hpa(0, SHARED, 1, 10), hpa(0, FINE, 1, 9), denied(), true),
@@ -159,11 +170,11 @@ mod tests {
             ("gone, compared before", hpa(0, FINE, 1, 10), hpa(0, NO_SCALE, 1, 9), gone(), false),
             ("gone, never compared", hpa(8, FINE, 8, 8), hpa(0, NO_SCALE, 1, 9), gone(), true),
             (
-                "never there",
+                "no longer valid",
                 hpa(8, FINE, 8, 8),
                 hpa(0, ["FailedGetScale", "InvalidSelector"], 1, 9),
                 gone(),
-                false,
+                true,
             ),
         ] {
             let unknown =

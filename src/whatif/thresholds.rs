@@ -229,7 +229,7 @@ pub struct Point {
 /// not certain, the answers are those with the likely one, and each band says whether that matters.
 ///
 /// Each value that is tried takes a pass over all metrics, so that many metrics are not all searched: those after
-/// the first [`SEARCHED`] say so, except that of the curve.
+/// the first hundred say so, except that of the curve.
 pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
     let Pass { input, decision, .. } = pass;
     let snapshot = &input.snapshot;

@@ -607,7 +607,7 @@ impl Session {
         if !(200..=206).contains(&code) {
             // A body that cannot be inflated, is too long, or is long and not UTF-8, counts as empty.
             let whole = |body: &[u8]| {
-                json::text(body).map_or_else(|_| String::new(), |text| text.into_owned())
+                json::text(body).map_or_else(|_| String::new(), std::borrow::Cow::into_owned)
             };
             let body = body.unpack().map_or_else(|_| String::new(), |body| body.read(whole));
             let body = credential.struck_from(body);

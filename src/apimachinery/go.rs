@@ -256,7 +256,7 @@ impl<'de> Deserialize<'de> for GoDuration {
         };
         match parse_duration(&text) {
             Some(duration) => Ok(Self(duration)),
-            None => Err(D::Error::custom(format_args!("invalid duration {text:?}"))),
+            None => Err(D::Error::custom("invalid duration, expected one such as 1m30s")),
         }
     }
 }

@@ -23,8 +23,8 @@ use crate::snapshot::hpa::{
 use crate::snapshot::note::Note;
 use crate::snapshot::written::Written;
 use annotations::read_annotation;
-pub use fields::UnknownField;
 pub(crate) use fields::{BEHAVIOR, Shape, unknown_fields, unknown_in_workload, unknown_of};
+pub use fields::{UnknownField, UnknownFields};
 
 /// The supported versions of a HorizontalPodAutoscaler.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,8 +109,9 @@ impl HpaObject {
 pub fn hpa_from_json(json: &str) -> Result<HpaObject, DecodeError> {
     let (mut object, unknown) = hpa_with_unknown_fields(json)?;
     if !unknown.is_empty() {
-        let paths = unknown.into_iter().map(|field| field.path).collect();
-        object.notes.push(Note::UnknownFields { paths });
+        let UnknownFields { first, more } = unknown;
+        let paths = first.into_iter().map(|field| field.path).collect();
+        object.notes.push(Note::UnknownFields { paths, more });
     }
     Ok(object)
 }
@@ -119,7 +120,7 @@ pub fn hpa_from_json(json: &str) -> Result<HpaObject, DecodeError> {
 ///
 /// # Errors
 /// The same as for [`hpa_from_json`].
-pub fn hpa_with_unknown_fields(json: &str) -> Result<(HpaObject, Vec<UnknownField>), DecodeError> {
+pub fn hpa_with_unknown_fields(json: &str) -> Result<(HpaObject, UnknownFields), DecodeError> {
     let TypeMeta { api_version, kind } = decode(json)?;
     if kind != "HorizontalPodAutoscaler" {
         let message = format!("{kind:?} is not \"HorizontalPodAutoscaler\"");
@@ -142,7 +143,7 @@ pub fn hpa_with_unknown_fields(json: &str) -> Result<(HpaObject, Vec<UnknownFiel
     if metrics > MAX_METRICS {
         return Err(DecodeError::new("spec.metrics", too_many("metrics", metrics)));
     }
-    let unknown = unknown_fields(&serde_json::from_str(json)?, version);
+    let unknown = unknown_fields(&decode(json)?, version);
     Ok((object, unknown))
 }
 

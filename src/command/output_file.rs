@@ -25,11 +25,46 @@ pub(super) fn replace(
     written.map_err(|e| failed(path, &e))
 }
 
-/// Adds to a file, or creates it, with what [`replace`] refuses.
+/// Adds to a file, or creates it. What [`replace`] refuses is an error, and so are a file with several hard links,
+/// one of which may have been read, and a pipe, which may have no reader.
 pub(super) fn append(path: &str, text: &str) -> Result<(), Error> {
     destination(path)?;
-    let file = File::options().append(true).create(true).open(path);
+    let file = open_to_append(Path::new(path));
     file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|e| failed(path, &e))
+}
+
+#[cfg(unix)]
+fn open_to_append(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+
+    let about = match fs::symlink_metadata(path) {
+        // It follows no link that was made in the meantime.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            return File::options().append(true).create_new(true).open(path);
+        }
+        about => about?,
+    };
+    if about.is_symlink() {
+        // Of the system, to a stream.
+        return File::options().append(true).open(path);
+    }
+    if !about.is_file() && !about.file_type().is_char_device() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    if about.is_file() && about.nlink() > 1 {
+        return Err(io::Error::other("it has other hard links, whose content would change"));
+    }
+    let file = File::options().append(true).open(path)?;
+    let opened = file.metadata()?;
+    if (opened.dev(), opened.ino()) != (about.dev(), about.ino()) {
+        return Err(io::Error::other("it was replaced by another file"));
+    }
+    Ok(file)
+}
+
+#[cfg(not(unix))]
+fn open_to_append(path: &Path) -> io::Result<File> {
+    File::options().append(true).create(true).open(path)
 }
 
 fn failed(path: &str, e: &io::Error) -> Error {
@@ -96,6 +131,7 @@ mod tests {
     use std::fs;
     use std::io;
     use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::process::Command;
 
     use super::{append, replace};
 
@@ -113,6 +149,13 @@ mod tests {
             assert!(error.message.ends_with("it is a symbolic link, which is not followed"));
         }
         assert!(!fs::exists(at("nowhere")).unwrap());
+        fs::hard_link(at("summary"), at("other")).unwrap();
+        let error = append(&at("other"), "three\n").unwrap_err();
+        assert!(error.message.contains("it has other hard links"), "{error}");
+        fs::remove_file(at("other")).unwrap();
+        assert!(Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
+        let error = append(&at("pipe"), "three\n").unwrap_err();
+        assert!(error.message.ends_with("it is not a regular file"), "{error}");
         crate::saved::file::read_of_connection(at("summary")).unwrap();
         let error = append(&at("summary"), "three\n").unwrap_err();
         assert!(error.message.ends_with("summary: the file was read"), "{error}");
@@ -153,7 +196,7 @@ mod tests {
         assert_eq!(read(&other), "old");
         assert!(replace(&at(directory.path()), |_| Ok(())).is_err());
 
-        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
         let reader = std::thread::spawn({
             let pipe = pipe.clone();
             move || fs::read_to_string(pipe).unwrap()

@@ -213,9 +213,6 @@ fn scaling_modifiers(modifiers: &ScalingModifiers) -> Result<(), Refused> {
     }
     match modifiers.target.parse::<f64>() {
         Ok(target) if target > 0.0 => Ok(()),
-        _ => {
-            let message = format!("{:?} is not a number greater than 0", modifiers.target);
-            Err(Refused::new(at("target"), message))
-        }
+        _ => Err(Refused::new(at("target"), "must be a number greater than 0")),
     }
 }

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use crate::apimachinery::json::{DecodeError, list, null_as_default, unique_map};
-use crate::apiserver::convert::{BEHAVIOR, Shape, UnknownField, unknown_of};
+use crate::apimachinery::json::{DecodeError, decode, list, null_as_default, unique_map};
+use crate::apiserver::convert::{BEHAVIOR, Shape, UnknownFields, unknown_of};
 use crate::snapshot::hpa::Behavior;
 
 /// The parts of a ScaledObject that its HPA is made of, in addition to its metadata.
@@ -203,6 +203,6 @@ const SPEC: &[(&str, Shape)] = &[
 ];
 
 /// The fields that a ScaledObject does not have.
-pub(super) fn unknown_fields(json: &str) -> Result<Vec<UnknownField>, DecodeError> {
-    Ok(unknown_of(&serde_json::from_str(json)?, Fields(SPEC)))
+pub(super) fn unknown_fields(json: &str) -> Result<UnknownFields, DecodeError> {
+    Ok(unknown_of(&decode(json)?, Fields(SPEC)))
 }

@@ -99,14 +99,12 @@ impl<'t> Metadata<'t> {
 
     /// An int64, read as JSON (`setConfigValueHelper` in `typed_config.go`).
     pub(super) fn whole(&self, name: &str, text: &str) -> Result<i64, Refused> {
-        serde_json::from_str(text)
-            .map_err(|_| self.refused(name, format!("{text:?} is not a whole number")))
+        serde_json::from_str(text).map_err(|_| self.refused(name, "must be a whole number"))
     }
 
     /// A float64, read alike.
     pub(super) fn number(&self, name: &str, text: &str) -> Result<f64, Refused> {
-        serde_json::from_str(text)
-            .map_err(|_| self.refused(name, format!("{text:?} is not a number")))
+        serde_json::from_str(text).map_err(|_| self.refused(name, "must be a number"))
     }
 
     /// The name of a metric, `GenerateMetricNameWithIndex` in `scaler.go` and `NormalizeString` in

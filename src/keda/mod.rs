@@ -25,7 +25,7 @@ use crate::apimachinery::annotations::{
 use crate::apimachinery::json::{DecodeError, decode};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::apimachinery::selector::LabelSelector;
-use crate::apiserver::convert::{UnknownField, too_many};
+use crate::apiserver::convert::{UnknownFields, too_many};
 use crate::order;
 use crate::snapshot::hpa::{
     Behavior, CrossVersionObjectReference, ExternalMetricSource, HpaSpec, MAX_METRICS,
@@ -153,7 +153,7 @@ pub fn identity(json: &str) -> (String, Option<CrossVersionObjectReference>) {
 /// # Errors
 ///
 /// The text is not JSON.
-pub fn unknown_fields(json: &str) -> Result<Vec<UnknownField>, Refused> {
+pub fn unknown_fields(json: &str) -> Result<UnknownFields, Refused> {
     Ok(manifest::unknown_fields(json)?)
 }
 

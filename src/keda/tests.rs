@@ -288,7 +288,7 @@ fn fields_that_there_are_not() {
     let unknown = unknown_fields(&scaled(
         json!({"minReplicaCout": 1, "triggers": [{"type": "cron", "metadata": cron()["metadata"], "metrictype": "Value"}]}),
     ));
-    let unknown: Vec<String> = unknown.unwrap().iter().map(ToString::to_string).collect();
+    let unknown = unknown.unwrap().messages();
     assert_eq!(
         unknown,
         [

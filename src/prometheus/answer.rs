@@ -123,11 +123,11 @@ pub enum Fault {
 
 #[derive(Deserialize)]
 struct Body<'a> {
-    status: String,
+    status: Start,
     #[serde(default, rename = "errorType")]
-    error_type: Option<String>,
+    error_type: Option<Start>,
     #[serde(default)]
-    error: Option<String>,
+    error: Option<Start>,
     #[serde(default, borrow)]
     warnings: Option<&'a RawValue>,
     #[serde(default, borrow)]
@@ -142,7 +142,7 @@ struct Body<'a> {
 #[derive(Deserialize)]
 struct Data<'a> {
     #[serde(rename = "resultType")]
-    result_type: String,
+    result_type: Start,
     #[serde(borrow)]
     result: &'a RawValue,
 }
@@ -297,6 +297,28 @@ impl<'de> Visitor<'de> for ReadWarnings<'_> {
     }
 }
 
+/// The start of a text, of which no more is kept.
+#[derive(Default)]
+struct Start(String);
+
+impl<'de> Deserialize<'de> for Start {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ReadStart;
+        impl Visitor<'_> for ReadStart {
+            type Value = Start;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Start, E> {
+                Ok(Start(start(text).to_owned()))
+            }
+        }
+        deserializer.deserialize_str(ReadStart)
+    }
+}
+
 /// The start of a text that may be too long to be shown.
 fn start(text: &str) -> &str {
     let end = (0..=LONGEST_TEXT.min(text.len())).rfind(|end| text.is_char_boundary(*end));
@@ -316,29 +338,29 @@ pub fn read(body: &[u8], room: &Room) -> Result<Answer, Fault> {
     if body.trim_ascii_start().first() != Some(&b'{') {
         return Err(Fault::Odd("it is not a JSON object".to_owned()));
     }
-    let text = json::text(body);
+    let text = json::text(body).map_err(Fault::Odd)?;
     let Body { status, error_type, error, warnings, infos, is_partial, data } =
         json::read_borrowed(&text).map_err(odd)?;
-    if status == "error" {
-        let sort = start(&error_type.unwrap_or_default()).to_owned();
-        let mut text = start(&error.unwrap_or_default()).to_owned();
+    if status.0 == "error" {
+        let sort = error_type.unwrap_or_default().0;
+        let mut text = error.unwrap_or_default().0;
         if sort.is_empty() && text.is_empty() {
             "an error without words".clone_into(&mut text);
         }
         return Err(Fault::Said { sort, text });
     }
-    let Some(Data { result_type, result }) = data.filter(|_| status == "success") else {
-        let status = start(&status);
+    let Some(Data { result_type, result }) = data.filter(|_| status.0 == "success") else {
+        let status = status.0;
         return Err(Fault::Odd(format!("the status is {status:?}, without data")));
     };
-    let series = match &*result_type {
+    let series = match &*result_type.0 {
         "matrix" | "vector" => json::read_seed(ReadMatrix(room), result.get()).map_err(odd)?,
         "scalar" => {
             let Sample(time, value) = json::read_borrowed(result.get()).map_err(odd)?;
             let points = if value.is_finite() { vec![(time, value)] } else { Vec::new() };
             vec![Series { labels: Labels::default(), points }]
         }
-        other => return Err(Fault::Odd(format!("the result is a {}", start(other)))),
+        other => return Err(Fault::Odd(format!("the result is a {other}"))),
     };
     let mut all = Vec::new();
     for texts in warnings.into_iter().chain(infos) {
@@ -521,6 +543,20 @@ mod tests {
         let body = format!(r#"{{"status":"error","errorType":"x","error":"{long}"}}"#);
         let Err(Fault::Said { text, .. }) = read(body.as_bytes()) else { panic!("an answer") };
         assert_eq!(text.len(), 8 << 10);
+        let status: super::Start = serde_json::from_str(&format!("\"{long}\"")).unwrap();
+        assert_eq!((status.0.len(), status.0.capacity()), (8 << 10, 8 << 10));
+    }
+
+    /// Each byte would become three.
+    #[test]
+    fn invalid_utf8_is_replaced_only_in_short_answers() {
+        let answer = |count: usize| {
+            let (head, tail) = (br#"{"status":"error","error":""#, br#""}"#);
+            read(&[&head[..], &vec![0xff; count], tail].concat())
+        };
+        let Err(Fault::Said { text, .. }) = answer(3) else { panic!("an answer") };
+        assert_eq!(text, "\u{fffd}\u{fffd}\u{fffd}");
+        assert_eq!(answer(1 << 20), Err(Fault::Odd("invalid UTF-8 after byte 27".to_owned())));
     }
 
     #[test]

@@ -37,8 +37,10 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         Note::AnnotationIgnored { key, cause } => {
             format!("annotation {key} is ignored, as by the API server: {cause}")
         }
-        Note::UnknownFields { paths } => {
-            format!("unknown and ignored, so the answer may be incomplete: {}", paths.join(", "))
+        Note::UnknownFields { paths, more } => {
+            let more = if *more > 0 { format!(", and {more} more") } else { String::new() };
+            let paths = paths.join(", ");
+            format!("unknown and ignored, so the answer may be incomplete: {paths}{more}")
         }
         Note::UnknownMetricType { index, type_ } => format!(
             "spec.metrics[{index}] has the unknown type {}: it counts as failed, and a controller \

@@ -208,8 +208,10 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
     let leads_out =
         |file: &Path| fs::canonicalize(file).is_ok_and(|file| !file.starts_with(&inside));
     let (mut files, mut directories, mut links) = (Vec::new(), Vec::new(), 0);
-    for entry in fs::read_dir(path).map_err(list)? {
-        let file = entry.map_err(list)?.path();
+    let entries = fs::read_dir(path).map_err(list)?.map(|entry| Ok(entry.map_err(list)?.path()));
+    let mut entries = entries.collect::<Result<Vec<PathBuf>, Error>>()?;
+    order::sort_by(&mut entries, Ord::cmp);
+    for file in entries {
         let is_directory = file.is_dir();
         let is_hidden =
             file.file_name().is_some_and(|own| own.as_encoded_bytes().starts_with(b"."));
@@ -228,7 +230,6 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
             files.push(file);
         }
     }
-    order::sort_by(&mut directories, Ord::cmp);
     if files.is_empty() {
         let error = Error::usage(format!("no .json, .yaml or .yml file in the directory {name}"));
         let inside: Vec<String> = directories.iter().map(|it| it.display().to_string()).collect();
@@ -239,7 +240,6 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
         });
     }
     notes.extend(directories.into_iter().map(|path| Note::DirectorySkipped { path }));
-    order::sort_by(&mut files, Ord::cmp);
     Ok(files)
 }
 
@@ -319,7 +319,11 @@ fn unreadable(
 
 /// Returns the field that a fault is about.
 fn path_of(fault: &Fault, json: &str) -> FieldPath {
-    if fault.is_value { FieldPath::at(json, fault.read) } else { FieldPath::default() }
+    if fault.is_value {
+        FieldPath::of_error(json, fault.read, &fault.message)
+    } else {
+        FieldPath::default()
+    }
 }
 
 /// Reads consecutive JSON documents; the text begins at this line of its origin.

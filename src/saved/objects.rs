@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::wire::ScaleObject;
 use crate::apimachinery::go::GoDuration;
-use crate::apimachinery::json::{null_as_default, unique_map};
+use crate::apimachinery::json::{decode, null_as_default, unique_map};
 use crate::apimachinery::names;
 use crate::apimachinery::selector::Labels;
 use crate::args::{Named, Target};
@@ -168,7 +168,7 @@ impl UndecodedHpa {
         struct Spec {
             scale_target_ref: CrossVersionObjectReference,
         }
-        serde_json::from_str::<Object>(&self.json).ok().map(|object| object.spec.scale_target_ref)
+        decode::<Object>(&self.json).ok().map(|object| object.spec.scale_target_ref)
     }
 
     fn has(&self, target: &Target) -> bool {

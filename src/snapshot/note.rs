@@ -44,8 +44,10 @@ pub enum Note {
     },
     /// The HPA has unknown fields.
     UnknownFields {
-        /// The fields.
+        /// The first of them.
         paths: Vec<String>,
+        /// How many there are besides.
+        more: usize,
     },
     /// A metric has an unknown type.
     UnknownMetricType {

@@ -109,10 +109,14 @@ fn input_and_output_have_their_place() {
 /// nothing but a token.
 #[test]
 fn servers_are_read_in_one_way() {
+    // A reader that stops early, the reader with limits itself, and numbers.
+    const ALLOWED: [&str; 4] =
+        ["cluster/fetch/read.rs", "saved/file.rs", "keda/metadata.rs", "keda/fields.rs"];
+    const MODULES: [&str; 5] = ["apiserver", "cluster", "keda", "prometheus", "saved"];
     let mut wrong = Vec::new();
     for file in sources() {
-        let is_reader = file.path == "cluster/fetch/read.rs" || file.path.contains("/tests/");
-        if is_reader || !matches!(file.module(), "cluster" | "prometheus") {
+        let is_test = file.path.contains("/tests/") || file.path.ends_with("tests.rs");
+        if is_test || ALLOWED.contains(&&*file.path) || !MODULES.contains(&file.module()) {
             continue;
         }
         let file = Source { text: without_tests(&file.text).to_owned(), ..file };

@@ -423,14 +423,14 @@ fn bad_input_is_refused_with_one_clear_line() {
         ),
         (
             unknown_field.as_bytes(),
-            "failed to read IN:15:20: flags.tolerence: unknown field `tolerence`, expected one of \
+            "failed to read IN:15:20: flags: unknown field, expected one of \
              `tolerance`, `downscaleStabilization`, `cpuInitializationPeriod`, \
              `initialReadinessDelay`, `syncPeriod`",
             None,
         ),
         (
             other_version.as_bytes(),
-            "failed to read IN:37:7: kind: unsupported apiVersion \"kubectl-hpa/v2\" of \
+            "failed to read IN:37:7: kind: unsupported apiVersion of \
              ControllerState; expected \"kubectl-hpa/v1alpha1\"",
             None,
         ),

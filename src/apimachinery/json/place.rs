@@ -61,6 +61,22 @@ impl FieldPath {
     }
 }
 
+impl FieldPath {
+    /// Returns the path to the value that an error after `end` bytes is about: for an unknown field or value, without
+    /// its name, which may be a secret.
+    pub(crate) fn of_error(json: &str, end: usize, message: &str) -> Self {
+        let is_unknown = ["unknown field", "unknown value", "unknown variant"]
+            .iter()
+            .any(|it| message.starts_with(it));
+        let before = json.as_bytes().get(..end.saturating_sub(1)).filter(|_| is_unknown);
+        // In a name, the path does not have it yet.
+        match before.and_then(|before| before.iter().rposition(|byte| *byte == b'"')) {
+            Some(quote) => Self::at(json, quote),
+            None => Self::at(json, end),
+        }
+    }
+}
+
 impl fmt::Display for FieldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');

@@ -10,7 +10,7 @@ use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::apimachinery::json::{DecodeError, decode};
+use crate::apimachinery::json::{DecodeError, decode, read_borrowed};
 use crate::apiserver::metadata::LabelMap;
 use crate::snapshot::note::Note;
 
@@ -95,7 +95,7 @@ fn fold(json: &str, depth: usize, folded: &mut String) -> Result<(), serde_json:
     };
     match json.trim_start().as_bytes().first() {
         Some(b'{') => {
-            let Entries(entries) = serde_json::from_str(json)?;
+            let Entries(entries) = read_borrowed(json).map_err(serde_json::Error::custom)?;
             folded.push('{');
             for (i, (key, value)) in entries.iter().enumerate() {
                 if i > 0 {
@@ -112,7 +112,8 @@ fn fold(json: &str, depth: usize, folded: &mut String) -> Result<(), serde_json:
             folded.push('}');
         }
         Some(b'[') => {
-            let elements: Vec<&RawValue> = serde_json::from_str(json)?;
+            let elements: Vec<&RawValue> =
+                read_borrowed(json).map_err(serde_json::Error::custom)?;
             folded.push('[');
             for (i, element) in elements.iter().enumerate() {
                 if i > 0 {

@@ -17,6 +17,7 @@ use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde_json::Value;
 
 use super::HpaVersion;
+use crate::apimachinery::json::shortened_to;
 use crate::apimachinery::names::nearest;
 
 /// A field that the version of its object does not have.
@@ -35,6 +36,43 @@ impl fmt::Display for UnknownField {
             Some(meant) => write!(f, ", did you mean {meant:?}?"),
             None => Ok(()),
         }
+    }
+}
+
+/// The fields that an object should not have. There may be millions of them, of which a few are shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct UnknownFields {
+    /// The first ones, at most [`UnknownFields::MOST`].
+    pub first: Vec<UnknownField>,
+    /// How many there are besides.
+    pub more: usize,
+}
+
+impl UnknownFields {
+    /// The most fields that are shown.
+    pub const MOST: usize = 20;
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.first.is_empty()
+    }
+
+    /// Returns a message for each field, and one for how many more there are.
+    #[must_use]
+    pub fn messages(&self) -> Vec<String> {
+        let more = (self.more > 0).then(|| format!("{} more unknown fields", self.more));
+        self.first.iter().map(ToString::to_string).chain(more).collect()
+    }
+
+    /// Counts a field at a path, of whose name there may be any length.
+    fn add(&mut self, path: &str, meant: impl FnOnce() -> Option<String>) {
+        if self.first.len() == Self::MOST {
+            self.more += 1;
+            return;
+        }
+        let path = shortened_to(path, 200, (120, 60)).into_owned();
+        self.first.push(UnknownField { path, meant: meant() });
     }
 }
 
@@ -260,7 +298,7 @@ const ROLLOUT: Shape = Fields(&[
 
 /// Returns the fields that a workload should not have: those of its spec, its template, and the containers and
 /// resources in it. A Job is no target of an HPA.
-pub(crate) fn unknown_in_workload(object: &Value, group: &str, kind: &str) -> Vec<UnknownField> {
+pub(crate) fn unknown_in_workload(object: &Value, group: &str, kind: &str) -> UnknownFields {
     let spec = match (group, kind) {
         ("apps", "Deployment") => DEPLOYMENT,
         ("apps", "StatefulSet") => STATEFUL_SET,
@@ -307,7 +345,7 @@ fn names<T: for<'de> Deserialize<'de>>() -> &'static [&'static str] {
 
 /// Returns the fields that an object of a version should not have, except in its status, which a pass
 /// over a manifest does not use.
-pub(crate) fn unknown_fields(object: &Value, version: HpaVersion) -> Vec<UnknownField> {
+pub(crate) fn unknown_fields(object: &Value, version: HpaVersion) -> UnknownFields {
     let spec = match version {
         HpaVersion::V1 => V1,
         HpaVersion::V2beta1 => V2BETA1,
@@ -318,8 +356,8 @@ pub(crate) fn unknown_fields(object: &Value, version: HpaVersion) -> Vec<Unknown
 }
 
 /// Returns the fields that an object with metadata, a spec of this shape and any status should not have.
-pub(crate) fn unknown_of(object: &Value, spec: Shape) -> Vec<UnknownField> {
-    let mut unknown = Vec::new();
+pub(crate) fn unknown_of(object: &Value, spec: Shape) -> UnknownFields {
+    let mut unknown = UnknownFields::default();
     let top = [
         ("apiVersion", Any),
         ("kind", Any),
@@ -337,7 +375,7 @@ fn of_object(
     value: &Value,
     any: &[&str],
     fields: &[(&str, Shape)],
-    unknown: &mut Vec<UnknownField>,
+    unknown: &mut UnknownFields,
 ) {
     let at = |name: &str| match path {
         "" => name.to_owned(),
@@ -352,8 +390,7 @@ fn of_object(
             None if any.contains(&&**name) => continue,
             None => {
                 let known = fields.iter().map(|(known, _)| *known);
-                let meant = nearest(name, known.chain(any.iter().copied())).map(at);
-                unknown.push(UnknownField { path, meant });
+                unknown.add(&path, || nearest(name, known.chain(any.iter().copied())).map(at));
                 continue;
             }
         };
@@ -379,7 +416,7 @@ mod tests {
     fn every_level_of_every_version_knows_its_fields() {
         let found = |version, object| {
             let unknown = unknown_fields(&object, version);
-            unknown.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+            unknown.messages().join("; ")
         };
         for (version, object, want) in [
             (
@@ -536,7 +573,7 @@ mod tests {
             ),
         ] {
             let found = unknown_in_workload(&object, group, kind);
-            let found = found.iter();
+            let found = found.first.iter();
             let found: Vec<String> = found
                 .map(|it| format!("{}, {}", it.path, it.meant.as_deref().unwrap_or_default()))
                 .collect();

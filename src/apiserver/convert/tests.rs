@@ -16,7 +16,7 @@ fn read(version: &str, rest: &Value) -> HpaObject {
 }
 
 fn unknown(path: &str) -> Note {
-    Note::UnknownFields { paths: vec![path.to_owned()] }
+    Note::UnknownFields { paths: vec![path.to_owned()], more: 0 }
 }
 
 fn spec(hpa: &HpaObject) -> Value {
@@ -488,4 +488,26 @@ fn more_metrics_than_are_evaluated_are_refused() {
     let error = of(MAX_METRICS + 1).unwrap_err();
     assert_eq!(error.path, "spec.metrics");
     assert!(error.message.starts_with("1001 metrics; at most 1000 are evaluated here"), "{error}");
+}
+
+/// The fields of a struct that are skipped cost nothing; those that are listed do.
+#[test]
+fn unknown_fields_have_a_limit() {
+    let hpa = |count: usize| {
+        let fields: String = (0..count).map(|at| format!(r#""f{at}":0,"#)).collect();
+        format!(
+            r#"{{"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","spec":{{{fields}"maxReplicas":1}}}}"#
+        )
+    };
+    let object = hpa_from_json(&hpa(100_000)).unwrap();
+    let [Note::UnknownFields { paths, more }] = &object.notes[..] else { panic!("no note") };
+    assert_eq!((paths.len(), *more), (20, 99_980));
+    let listed = hpa(1).replace(":0,", &format!(":[0{}],", ",0".repeat(500_000)));
+    let error = hpa_from_json(&listed).unwrap_err().to_string();
+    assert!(error.ends_with("its lists have more than 500000 elements"), "{error}");
+    let long = hpa(1).replace("f0", &"x".repeat(1 << 20));
+    let [Note::UnknownFields { paths, .. }] = &hpa_from_json(&long).unwrap().notes[..] else {
+        panic!("no note")
+    };
+    assert!(paths[0].len() < 300);
 }

@@ -78,10 +78,10 @@ fn from_kubeconfig(text: &str) -> Result<Uri, String> {
     let uri = parse(text).ok_or("invalid 'proxy-url': could not parse")?;
     match uri.scheme_str() {
         Some("http" | "https" | "socks5") => Ok(uri),
-        scheme => Err(format!(
-            "invalid 'proxy-url': unsupported scheme {:?}, must be http, https, or socks5",
-            scheme.unwrap_or_default()
-        )),
+        _ => {
+            Err("invalid 'proxy-url': unsupported scheme, must be http, https, or socks5"
+                .to_owned())
+        }
     }
 }
 

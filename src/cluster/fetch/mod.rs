@@ -405,7 +405,7 @@ impl Fetch<'_> {
     /// Reads the HPA that was requested at a path.
     pub(super) async fn admit(&self, path: &str, body: &Body) -> Result<HpaObject, Failure> {
         let namespace = self.namespace.to_owned();
-        self.session.object(path, body, move |body| admitted(&json::text(body), &namespace)).await
+        self.session.object(path, body, move |body| admitted(&json::text(body)?, &namespace)).await
     }
 }
 

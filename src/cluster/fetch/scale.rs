@@ -90,8 +90,8 @@ impl Fetch<'_> {
         let scale = match self.session.get(&path, JSON).await {
             Ok(response) => {
                 let hpa = hpa.clone();
-                let read = move |body: &[u8]| scale_of(&hpa, &json::text(body));
-                self.session.read(&response.body, read).await.ok()?.ok()?
+                let read = move |body: &[u8]| json::text(body).map(|text| scale_of(&hpa, &text));
+                self.session.read(&response.body, read).await.ok()?.ok()?.ok()?
             }
             Err(e) if e.is_not_found() => Err(ScaleError::Get(e.client_go())),
             Err(_) => return None,

@@ -285,8 +285,13 @@ impl Fetch<'_> {
                 let origin = path.clone();
                 let read = move |body: &[u8]| {
                     let mut objects = Objects::default();
-                    let read = file::read_answer(&json::text(body), &origin, &mut objects);
-                    (objects, read.err().map(|e| e.message))
+                    let failed = match json::text(body) {
+                        Ok(text) => {
+                            file::read_answer(&text, &origin, &mut objects).err().map(|e| e.message)
+                        }
+                        Err(cause) => Some(cause),
+                    };
+                    (objects, failed)
                 };
                 let failed = match self.session.read(&response.body, read).await {
                     Ok((objects, failed)) => {

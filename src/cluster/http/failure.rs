@@ -210,7 +210,7 @@ impl Failure {
             }
             Some(Unwaited::InAll) => {
                 let waited = length(retry::IN_ALL);
-                format!(": not retried, because this run has waited {waited} for the server")
+                format!(": not retried, because this run would wait longer than {waited} in all")
             }
         };
         let Some(again @ 1..) = self.tries.checked_sub(1) else {

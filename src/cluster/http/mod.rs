@@ -29,6 +29,7 @@ use super::http::body::{Body, Held, Packed};
 use super::http::failure::{Failure, FailureKind, Method, Waiting, classify, resolves};
 use super::http::retry::{Ending, Patience, Unwaited, Waited};
 use super::http::status::ApiStatus;
+use crate::apimachinery::json;
 use crate::error::Error;
 use crate::secret::Secrets;
 use crate::snapshot::command_flags::CommandFlags;
@@ -604,8 +605,10 @@ impl Session {
         self.note_request(ask, &format!("{} ({size} bytes)", parts.status), begun.elapsed());
         let code = parts.status.as_u16();
         if !(200..=206).contains(&code) {
-            // A body that cannot be inflated, or is too long, counts as empty.
-            let whole = |body: &[u8]| String::from_utf8_lossy(body).into_owned();
+            // A body that cannot be inflated, is too long, or is long and not UTF-8, counts as empty.
+            let whole = |body: &[u8]| {
+                json::text(body).map_or_else(|_| String::new(), std::borrow::Cow::into_owned)
+            };
             let body = body.unpack().map_or_else(|_| String::new(), |body| body.read(whole));
             let body = credential.struck_from(body);
             let body = body.as_bytes();

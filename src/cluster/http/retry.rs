@@ -19,7 +19,7 @@ pub(crate) const IN_ALL: Duration = Duration::from_secs(30);
 pub enum Unwaited {
     /// It asked to wait for this many seconds.
     Long(u32),
-    /// The session has waited long enough.
+    /// All waits of the session together would be too long.
     InAll,
 }
 

@@ -39,7 +39,7 @@ pub async fn read_again(session: &Session, hpa: &Hpa) -> Result<Read, Failure> {
     let response = session.get(&path, "application/json").await?;
     let namespace = hpa.namespace.clone();
     let read = move |body: &[u8]| {
-        let hpa = admitted(&json::text(body), &namespace)?.into_hpa();
+        let hpa = admitted(&json::text(body)?, &namespace)?.into_hpa();
         Ok(Read { hpa, object: json::read(body)? })
     };
     session.object(&path, &response.body, read).await
@@ -86,7 +86,7 @@ impl Write for StatusWrite<'_> {
         object["status"] = json!(self.status);
         let response = session.write(Method::Put, &path, object.to_string().as_bytes()).await?;
         let (before, namespace) = (&read.hpa, read.hpa.namespace.clone());
-        let admit = move |body: &[u8]| admitted(&json::text(body), &namespace);
+        let admit = move |body: &[u8]| admitted(&json::text(body)?, &namespace);
         let after = session.object(&path, &response.body, admit).await;
         let after = after.map_err(|e| Failure { method: Method::Put, ..e })?.into_hpa();
         let of = |hpa: &Hpa| (hpa.name.clone(), hpa.namespace.clone(), hpa.uid.clone());

@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::{Found, Place, empty, once, settings, without_pods};
+use crate::apimachinery::json::decode;
 use crate::apimachinery::selector::{Selector, Selectors};
 use crate::args::Named;
 use crate::error::Error;
@@ -111,7 +112,7 @@ fn labels(json: &str) -> Option<crate::apimachinery::selector::Labels> {
     struct Object {
         metadata: Meta<'static>,
     }
-    serde_json::from_str::<Object>(json).ok().map(|object| object.metadata.labels.into_owned())
+    decode::<Object>(json).ok().map(|object| object.metadata.labels.into_owned())
 }
 
 /// What the selectors of a namespace's HPAs match, in the order of the HPAs.

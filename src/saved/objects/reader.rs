@@ -54,7 +54,7 @@ impl Fault {
 
     /// Returns a fault that occurs before a value is read.
     fn before(message: &impl fmt::Display) -> Self {
-        Self { read: 0, is_value: true, message: message.to_string() }
+        Self { read: 0, is_value: true, message: json::plain(&message.to_string()) }
     }
 }
 
@@ -320,10 +320,13 @@ impl Objects {
             }
             // Not a supported document of ours; skipping it would lose what it states.
             ("kubectl-hpa", _) | ("", "ControllerState" | "Load") => {
-                return Err(D::Error::custom(format_args!(
-                    "unsupported apiVersion {api_version:?} of {kind}; expected \
-                     {OWN_API_VERSION:?}"
-                )));
+                let message = match kind {
+                    "ControllerState" | "Load" => {
+                        format!("unsupported apiVersion of {kind}; expected {OWN_API_VERSION:?}")
+                    }
+                    _ => "unsupported kind; expected ControllerState or Load".to_owned(),
+                };
+                return Err(D::Error::custom(message));
             }
             (_, list) if list.ends_with("List") => {
                 if depth == MAX_LISTS {

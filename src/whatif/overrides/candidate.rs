@@ -5,9 +5,10 @@
 use serde_json::Value as Json;
 
 use crate::apimachinery::annotations::{KEDA_OWNERSHIP, KEDA_TRANSFER};
+use crate::apimachinery::json::decode;
 use crate::apimachinery::metadata::Metadata;
 use crate::apiserver::convert::{
-    HpaObject, HpaVersion, UnknownField, hpa_with_unknown_fields, unknown_in_workload,
+    HpaObject, HpaVersion, UnknownFields, hpa_with_unknown_fields, unknown_in_workload,
 };
 use crate::apiserver::default::{AdmissionRules, set_on_decode, set_on_read};
 use crate::apiserver::metadata::ObjectMeta;
@@ -306,8 +307,8 @@ impl WorkloadManifest {
         let place = format!("{origin}: {}", object.reference());
         let mut bare_cores = Vec::new();
         let mut read = || {
-            let whole: Json = serde_json::from_str(json.expose())
-                .map_err(|e| Error::usage(format!("{place}: {e}")))?;
+            let whole: Json =
+                decode(json.expose()).map_err(|e| Error::usage(format!("{place}: {e}")))?;
             let unknown = unknown_in_workload(&whole, &object.group, &object.kind);
             let notes = ignored(&unknown, &place, validate)?;
             bare_cores = states_bare_cores(&whole["spec"]["template"]["spec"]);
@@ -398,8 +399,8 @@ impl Manifest {
             let unknown = keda::unknown_fields(json.expose()).map_err(|e| refused(e, origin))?;
             let unknown = ignored(&unknown, origin, validate)?;
             let made = KedaHpa::of(json.expose(), namespace).map_err(|e| refused(e, origin))?;
-            let whole: Json = serde_json::from_str(json.expose())
-                .map_err(|e| Error::usage(format!("{origin}: {e}")))?;
+            let whole: Json =
+                decode(json.expose()).map_err(|e| Error::usage(format!("{origin}: {e}")))?;
             let causes = validate::of_metadata(&ObjectMeta::stated(&whole["metadata"]));
             let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
             if !causes.is_empty() {
@@ -539,17 +540,17 @@ fn refused(refused: Refused, origin: &str) -> Error {
 }
 
 /// What is to be said of unknown fields of a manifest.
-fn ignored(unknown: &[UnknownField], origin: &str, validate: Validate) -> Result<Vec<Note>, Error> {
+fn ignored(unknown: &UnknownFields, origin: &str, validate: Validate) -> Result<Vec<Note>, Error> {
     match validate {
         Validate::Strict if !unknown.is_empty() => {
-            let unknown: Vec<String> = unknown.iter().map(ToString::to_string).collect();
-            Err(Error::usage(format!("{origin}: {}", unknown.join("; ")))
+            let unknown = unknown.messages().join("; ");
+            Err(Error::usage(format!("{origin}: {unknown}"))
                 .hint("use --validate=warn to drop the field, as the API server would"))
         }
         Validate::Strict | Validate::Ignore => Ok(Vec::new()),
         Validate::Warn => {
-            let cause = |field: &UnknownField| field.to_string();
-            Ok(unknown.iter().map(|field| Note::FieldIgnored { cause: cause(field) }).collect())
+            let causes = unknown.messages().into_iter();
+            Ok(causes.map(|cause| Note::FieldIgnored { cause }).collect())
         }
     }
 }

@@ -443,7 +443,7 @@ impl Field {
         let meant = match self.set(&mut typed) {
             Ok(()) => {
                 let unknown = unknown_fields(&json!({"spec": typed}), HpaVersion::V2);
-                unknown.into_iter().find_map(|field| field.meant)
+                unknown.first.into_iter().find_map(|field| field.meant)
             }
             Err(_) => None,
         };
@@ -462,13 +462,12 @@ impl Field {
         if !self.value.is_object() && !self.value.is_array() {
             return Ok(());
         }
-        match &unknown_fields(&json!({"spec": spec}), HpaVersion::V2)[..] {
-            [] => Ok(()),
-            unknown => {
-                let unknown: Vec<String> = unknown.iter().map(ToString::to_string).collect();
-                Err(Error::usage(format!("--set {}: {}", self.item, unknown.join("; "))))
-            }
+        let unknown = unknown_fields(&json!({"spec": spec}), HpaVersion::V2);
+        if unknown.is_empty() {
+            return Ok(());
         }
+        let unknown = unknown.messages().join("; ");
+        Err(Error::usage(format!("--set {}: {unknown}", self.item)))
     }
 
     fn find<'j>(&self, json: &'j Json) -> Option<&'j Json> {

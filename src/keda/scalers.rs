@@ -658,7 +658,7 @@ fn cron(metadata: &Metadata<'_>) -> Result<String, Gap> {
         let text = metadata.need(name)?;
         match is_schedule(text) {
             true => Ok(text),
-            false => Err(metadata.refused(name, format!("{text:?} is not a cron schedule"))),
+            false => Err(metadata.refused(name, "not a cron schedule".to_owned())),
         }
     };
     let (start, end) = (schedule("start")?, schedule("end")?);

@@ -423,7 +423,7 @@ fn bad_input_is_refused_with_one_clear_line() {
         ),
         (
             unknown_field.as_bytes(),
-            "failed to read IN:15:20: flags: unknown field, expected one of \
+            "failed to read IN:15:8: flags: unknown field, expected one of \
              `tolerance`, `downscaleStabilization`, `cpuInitializationPeriod`, \
              `initialReadinessDelay`, `syncPeriod`",
             None,

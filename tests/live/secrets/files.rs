@@ -310,18 +310,10 @@ fn the_files_of_the_connection_are_no_input() {
     }
     // Nor a place for a summary.
     let state = nginx();
+    let args = ["predict", "nginx-deployment", "-f", &*state, "--expect", "desired < 1000"];
+    let args = [&args[..], &["--report", "github"]].concat();
     for file in [&token, &config] {
         let before = fs::read(file).expect("a file");
-        let args = [
-            "predict",
-            "nginx-deployment",
-            "-f",
-            &*state,
-            "--expect",
-            "desired < 1000",
-            "--report",
-            "github",
-        ];
         let (code, left) =
             place.run(&args, &[("KUBECONFIG", &config), ("GITHUB_STEP_SUMMARY", file)]);
         assert_eq!(code, Some(2), "{left:?}");
@@ -332,16 +324,6 @@ fn the_files_of_the_connection_are_no_input() {
     let linked = place.home.join("linked");
     symlink(&token, &linked).expect("a link");
     for link in [&dangling, &linked] {
-        let args = [
-            "predict",
-            "nginx-deployment",
-            "-f",
-            &*state,
-            "--expect",
-            "desired < 1000",
-            "--report",
-            "github",
-        ];
         let (code, _) = place.run(&args, &[("GITHUB_STEP_SUMMARY", link)]);
         assert_eq!(code, Some(1));
     }

@@ -150,6 +150,13 @@ struct Data<'a> {
 /// `[1795240800.5, "0.25"]`.
 struct Sample(i64, f64);
 
+impl Sample {
+    /// Returns its time and value; a value that is no number is no sample.
+    fn point(self) -> Option<(i64, f64)> {
+        self.1.is_finite().then_some((self.0, self.1))
+    }
+}
+
 impl<'de> Deserialize<'de> for Sample {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let (seconds, text) = <(f64, Text<'de>)>::deserialize(deserializer)?;
@@ -222,8 +229,7 @@ impl<'de> Visitor<'de> for ReadSeries<'_> {
                 "metric" => series.labels = map.next_value_seed(ReadLabels(self.0))?,
                 "values" => series.points = map.next_value_seed(ReadSamples(self.0))?,
                 "value" => {
-                    let Sample(time, value) = map.next_value()?;
-                    series.points = if value.is_finite() { vec![(time, value)] } else { vec![] };
+                    series.points = map.next_value::<Sample>()?.point().into_iter().collect();
                 }
                 _ => _ = map.next_value::<IgnoredAny>()?,
             }
@@ -356,8 +362,8 @@ pub fn read(body: &[u8], room: &Room) -> Result<Answer, Fault> {
     let series = match &*result_type.0 {
         "matrix" | "vector" => json::read_seed(ReadMatrix(room), result.get()).map_err(odd)?,
         "scalar" => {
-            let Sample(time, value) = json::read_borrowed(result.get()).map_err(odd)?;
-            let points = if value.is_finite() { vec![(time, value)] } else { Vec::new() };
+            let sample: Sample = json::read_borrowed(result.get()).map_err(odd)?;
+            let points = sample.point().into_iter().collect();
             vec![Series { labels: Labels::default(), points }]
         }
         other => return Err(Fault::Odd(format!("the result is a {other}"))),

@@ -5,6 +5,10 @@ use std::io;
 use std::process::exit;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+#[cfg(unix)]
+use rustix::process::Pid;
+#[cfg(unix)]
+use tokio::process::{Child, Command};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 /// The exit codes of a shell for programs that these signals ended.
@@ -20,7 +24,7 @@ static ACTION: Mutex<Option<Action>> = Mutex::new(None);
 
 /// The process groups that end with the program.
 #[cfg(unix)]
-static GROUPS: Mutex<Vec<rustix::process::Pid>> = Mutex::new(Vec::new());
+static GROUPS: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
 type Action = Box<dyn FnMut(u8) + Send>;
 
@@ -46,9 +50,10 @@ fn listening() -> io::Result<MutexGuard<'static, Option<Action>>> {
         std::thread::spawn(move || {
             runtime.block_on(async {
                 while let Some(code) = raised.next().await {
+                    let mut action = action_lock();
                     #[cfg(unix)]
                     end_groups();
-                    if let Some(act) = &mut *action_lock() {
+                    if let Some(act) = &mut *action {
                         act(code);
                     }
                 }
@@ -62,17 +67,19 @@ fn listening() -> io::Result<MutexGuard<'static, Option<Action>>> {
 /// A process group that ends when this is dropped, or when a signal comes.
 #[cfg(unix)]
 #[derive(Debug)]
-pub(crate) struct Group(rustix::process::Pid);
+pub(crate) struct Group(Pid);
 
 #[cfg(unix)]
 impl Group {
-    /// Takes the group of its first process.
-    pub(crate) fn of(leader: u32) -> io::Result<Self> {
-        let pid = i32::try_from(leader).ok().and_then(rustix::process::Pid::from_raw);
-        let group = Self(pid.ok_or(io::ErrorKind::InvalidInput)?);
-        groups_lock().push(group.0);
-        drop(listening()?);
-        Ok(group)
+    /// Starts a program as the first process of a new group. A signal that comes meanwhile ends it, too.
+    pub(crate) fn spawn(command: &mut Command) -> io::Result<(Child, Self)> {
+        // While this is held, a signal waits before it ends the groups and the program.
+        let _action = listening()?;
+        let child = command.process_group(0).spawn()?;
+        let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        let pid = pid.ok_or(io::ErrorKind::InvalidInput)?;
+        groups_lock().push(pid);
+        Ok((child, Self(pid)))
     }
 
     /// Leaves the processes of the group to themselves.
@@ -99,12 +106,12 @@ fn end_groups() {
 
 /// Ends all processes of a group; there may be none left.
 #[cfg(unix)]
-fn end(group: rustix::process::Pid) {
+fn end(group: Pid) {
     let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
 }
 
 #[cfg(unix)]
-fn groups_lock() -> MutexGuard<'static, Vec<rustix::process::Pid>> {
+fn groups_lock() -> MutexGuard<'static, Vec<Pid>> {
     GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

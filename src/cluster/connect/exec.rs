@@ -126,18 +126,17 @@ pub(crate) async fn run_within(
     #[cfg(unix)]
     let has_group = exec.interactive_mode == "Never" || !env.attended;
     #[cfg(unix)]
-    if has_group {
-        command.process_group(0);
-    }
-    let mut child = command.spawn().map_err(|e| match e.kind() {
+    let spawned = if has_group {
+        Group::spawn(&mut command).map(|(child, group)| (child, Some(group)))
+    } else {
+        command.spawn().map(|child| (child, None))
+    };
+    #[cfg(not(unix))]
+    let spawned = command.spawn().map(|child| (child, ()));
+    let (mut child, group) = spawned.map_err(|e| match e.kind() {
         std::io::ErrorKind::NotFound => not_run(exec, &Unfound::Missing),
         _ => format!("exec: executable {}: {}", exec.command, words(&e)).into(),
     })?;
-    #[cfg(unix)]
-    let group = match child.id().filter(|_| has_group) {
-        Some(id) => Some(Group::of(id).map_err(|e| format!("failed to listen for signals: {e}"))?),
-        None => None,
-    };
     let stdout = child.stdout.take();
     let finish = async {
         let mut output = Vec::new();
@@ -158,6 +157,8 @@ pub(crate) async fn run_within(
     if let Some(group) = group {
         group.release();
     }
+    #[cfg(not(unix))]
+    let () = group;
     if output.len() as u64 > LONGEST {
         let command = &exec.command;
         return Err(format!("exec: executable {command} printed more than 1 MiB").into());

@@ -92,12 +92,12 @@ pub(crate) fn plain(message: &str) -> String {
 /// What was rejected, as serde words it: a type that is known here, a value, or a field.
 fn without_value(rejected: &str) -> Cow<'_, str> {
     if let Some(found) = rejected.strip_prefix("invalid type: ") {
-        return format!("invalid type: {}", type_of(found)).into();
+        return type_of(found).into();
     }
     if let Some(found) = rejected.strip_prefix("invalid value: ") {
         return match type_of(found) {
-            "integer" => "invalid value: integer out of range".into(),
-            found => format!("invalid value: {found}").into(),
+            "an integer" => "an integer out of range".into(),
+            found => format!("an invalid value, {found}").into(),
         };
     }
     if rejected.starts_with("unknown variant ") {
@@ -112,17 +112,17 @@ fn without_value(rejected: &str) -> Cow<'_, str> {
 /// The type of a value in the words of [`serde::de::Unexpected`], which begin with it.
 fn type_of(found: &str) -> &'static str {
     const TYPES: [(&str, &str); 9] = [
-        ("map", "object"),
-        ("sequence", "list"),
+        ("map", "an object"),
+        ("sequence", "a list"),
         ("null", "null"),
         ("unit value", "null"),
-        ("boolean", "boolean"),
-        ("integer", "integer"),
-        ("floating point", "floating point number"),
-        ("string", "string"),
-        ("character", "string"),
+        ("boolean", "a boolean"),
+        ("integer", "an integer"),
+        ("floating point", "a floating point number"),
+        ("string", "a string"),
+        ("character", "a string"),
     ];
-    TYPES.iter().find(|(word, _)| found.starts_with(word)).map_or("value", |(_, name)| name)
+    TYPES.iter().find(|(word, _)| found.starts_with(word)).map_or("a value", |(_, name)| name)
 }
 
 /// A message with its middle left out if it is long: readers quote rejected values in their
@@ -420,40 +420,37 @@ mod tests {
         for (message, said) in [
             (
                 r#"invalid type: string "a, expected b", expected i32"#,
-                "invalid type: string, expected a 32-bit integer",
+                "a string, expected a 32-bit integer",
             ),
-            ("invalid type: map, expected a sequence", "invalid type: object, expected a list"),
+            ("invalid type: map, expected a sequence", "an object, expected a list"),
             (
                 "invalid value: integer `2147483648`, expected i32",
-                "invalid value: integer out of range, expected a 32-bit integer",
+                "an integer out of range, expected a 32-bit integer",
             ),
             ("unknown variant `abc`, expected `unknown`", "unknown value, expected `unknown`"),
             (
                 "invalid type: floating point `1.5`, expected i64",
-                "invalid type: floating point number, expected a 64-bit integer",
+                "a floating point number, expected a 64-bit integer",
             ),
-            (
-                "invalid type: Option value, expected a map",
-                "invalid type: value, expected an object",
-            ),
+            ("invalid type: Option value, expected a map", "a value, expected an object"),
         ] {
             assert_eq!(plain(message), said);
         }
         // All types that JSON has, and what serde makes of them.
         for (json, found) in [
             ("null", "null"),
-            ("true", "boolean"),
-            ("\"c\"", "string"),
-            ("\"text\"", "string"),
-            ("5", "integer"),
-            ("-5", "integer"),
-            ("18446744073709551616", "floating point number"),
-            ("1.5", "floating point number"),
-            ("[\"text\"]", "list"),
+            ("true", "a boolean"),
+            ("\"c\"", "a string"),
+            ("\"text\"", "a string"),
+            ("5", "an integer"),
+            ("-5", "an integer"),
+            ("18446744073709551616", "a floating point number"),
+            ("1.5", "a floating point number"),
+            ("[\"text\"]", "a list"),
         ] {
             let error =
                 read::<std::collections::BTreeMap<String, i32>>(json.as_bytes()).unwrap_err();
-            let said = format!("invalid type: {found}, expected an object at line 1 column ");
+            let said = format!("{found}, expected an object at line 1 column ");
             assert!(error.starts_with(&said), "{json}: {error}");
         }
     }

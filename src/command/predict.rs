@@ -152,8 +152,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let (mut observed, recorded) = answered;
     locate(&mut candidates, &observed.input.snapshot.hpa);
     let key = observed.input.snapshot.hpa.key();
-    if let Some(other) = load.as_ref().and_then(|load| load.hpa.as_ref()).filter(|of| **of != key) {
-        return Err(Error::usage(format!("the saved load is of the HPA {other}, not of {key}"))
+    if load.as_ref().and_then(|load| load.hpa.as_ref()).is_some_and(|of| *of != key) {
+        return Err(Error::usage(format!("the saved load is not of {key}, but of another HPA"))
             .hint("use --trace or --prometheus"));
     }
     let manifest = candidates.first().and_then(|first| first.manifest.clone());

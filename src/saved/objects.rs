@@ -5,14 +5,15 @@ pub(super) mod reader;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use jiff::Timestamp;
 use serde::de::IgnoredAny;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::wire::ScaleObject;
 use crate::apimachinery::go::GoDuration;
-use crate::apimachinery::json::{decode, null_as_default, unique_map};
+use crate::apimachinery::json::{UniqueMap, decode, null_as_default};
 use crate::apimachinery::names;
 use crate::apimachinery::selector::Labels;
 use crate::args::{Named, Target};
@@ -209,7 +210,7 @@ pub struct ControllerState<'a> {
     #[serde(deserialize_with = "null_as_default")]
     pub flags: Flags,
     /// Its known feature gates.
-    #[serde(deserialize_with = "unique_map")]
+    #[serde(deserialize_with = "gates")]
     pub feature_gates: BTreeMap<String, bool>,
     /// Whether the lists below are unknown, if they are neither stated nor empty.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -241,6 +242,22 @@ pub struct ControllerState<'a> {
     /// The answers of the metrics APIs when this was captured.
     #[serde(deserialize_with = "null_as_default")]
     pub answers: Vec<ApiAnswer<'a>>,
+}
+
+/// Reads feature gates.
+fn gates<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, bool>, D::Error> {
+    /// A name that an error about it does not quote.
+    #[derive(Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+    struct Gate(String);
+
+    impl fmt::Display for Gate {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("...")
+        }
+    }
+
+    let gates: Option<UniqueMap<Gate, bool>> = Option::deserialize(deserializer)?;
+    Ok(gates.into_iter().flat_map(|gates| gates.0).map(|(Gate(name), on)| (name, on)).collect())
 }
 
 /// An entry of the memory with fractions of a second, which reports omit.

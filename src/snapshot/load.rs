@@ -34,15 +34,16 @@ pub struct Load {
     pub columns: Vec<String>,
     /// A cell for each column, empty if there is no value; ordered by time.
     pub rows: Rows,
-    /// The lines of the rows in the original table, for messages.
+    /// The lines of the rows in the table that it was read from, for messages; none of a saved load.
     #[serde(skip)]
-    pub lines: Vec<u64>,
+    pub lines: Option<Vec<u64>>,
 }
 
 impl Load {
     /// Returns the line of a row in messages; the first line has the headers.
     pub fn line(&self, row: usize) -> u64 {
-        self.lines.get(row).copied().unwrap_or(row as u64 + 2)
+        let line = self.lines.as_ref().and_then(|lines| lines.get(row));
+        line.copied().unwrap_or(row as u64 + 2)
     }
 }
 

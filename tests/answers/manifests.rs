@@ -420,7 +420,7 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
         ),
         (
             all(&[workload("Deployment", "web") + "spec: {replicas: many}\n"]),
-            "failed to read standard input:4:18: spec.replicas: invalid type: string, \
+            "failed to read standard input:4:18: spec.replicas: a string, \
              expected a 32-bit integer",
             "",
         ),

@@ -208,7 +208,7 @@ fn a_load_comes_to_the_same_from_prometheus_from_a_file_and_as_a_table() {
     let text = fs::read_to_string(&saved).expect("a state").replace("shop/web", "shop/api");
     let mut of_another = program();
     run(of_another.args(["predict", "web", "-n", "shop", "-f", &file("api.json", &text)]))
-        .fails(2, &["the saved load is of the HPA shop/api, not of shop/web"]);
+        .fails(2, &["the saved load is not of shop/web, but of another HPA"]);
     // What is typed goes before it.
     let other = file("other.csv", "time,cpu\n0s,100m\n1m,200m\n");
     let typed = offline(&["-f", &again, "--trace", &other]);

@@ -401,12 +401,12 @@ fn bad_input_is_refused_with_one_clear_line() {
         ),
         (
             b"kind: Pod\nmetadata: {name: 5}\n",
-            "failed to read IN:2:18: metadata.name: invalid type: integer, expected a string",
+            "failed to read IN:2:18: metadata.name: an integer, expected a string",
             None,
         ),
         (
             wrong_type.as_bytes(),
-            "IN: HorizontalPodAutoscaler web: spec.maxReplicas: invalid type: string, \
+            "IN: HorizontalPodAutoscaler web: spec.maxReplicas: a string, \
              expected a 32-bit integer",
             None,
         ),

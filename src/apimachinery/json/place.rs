@@ -78,9 +78,13 @@ impl FieldPath {
 }
 
 impl fmt::Display for FieldPath {
+    /// Writes the path, up to the names of feature gates: they are free text of a file that is no object of
+    /// Kubernetes, which no error quotes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
-        for (place, step) in self.0.iter().enumerate() {
+        let is_of_gates = |step: &Step| matches!(step, Step::Field(name) if name == "featureGates");
+        let end = self.0.iter().position(is_of_gates).map_or(self.0.len(), |gates| gates + 1);
+        for (place, step) in self.0.iter().take(end).enumerate() {
             let name = match step {
                 Step::Element(element) => {
                     write!(f, "[{element}]")?;

@@ -136,7 +136,7 @@ mod tests {
             (r#"{"metadata":{},"items":[]}"#, Err(r#"the kind is "", not"#)),
             (r#"{"metadata":{},"items":["#, Err("EOF while parsing")),
             ("<html>", Err("expected value")),
-            ("[]", Err("invalid type: list, expected an object")),
+            ("[]", Err("a list, expected an object")),
         ] {
             let got = next_page("PodList", SliceRead::new(body.as_bytes()));
             match (&got, want) {

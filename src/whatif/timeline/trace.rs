@@ -16,7 +16,7 @@ use crate::numbers::{NoDuration, parse_duration};
 use crate::order;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{HpaSpec, MAX_METRICS, MetricSpec};
-use crate::snapshot::load::Load;
+use crate::snapshot::load::{Load, Rows};
 use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::{Meant, NamedMetric, share_usage};
 use crate::whatif::unit;
@@ -111,33 +111,23 @@ impl Place<'_> {
     }
 }
 
-/// Where a load is from.
+/// Where a load is from. What a saved load says about it is text of a file, which no error quotes.
 #[derive(Debug, Clone)]
-struct Origin {
-    source: String,
-    /// Whether it was read from a table, which has lines.
-    has_lines: bool,
+enum Origin {
+    /// A table that was read from this file, or other source, in this run.
+    Table(String),
+    /// A Prometheus, or a saved state.
+    Load,
 }
 
 impl Origin {
-    fn table(source: &str) -> Self {
-        Self { source: source.to_owned(), has_lines: true }
-    }
-
     /// Words a place in it: a line of a table, whose first one has the headers.
     fn at(&self, line: u64) -> String {
-        let Self { source, has_lines } = self;
-        match line {
-            _ if *has_lines => format!("the trace {source}:{line}"),
-            1 => format!("the load of {source}"),
-            line => format!("the load of {source}, row {}", line - 1),
+        match (self, line) {
+            (Self::Table(source), line) => format!("the trace {source}:{line}"),
+            (Self::Load, 1) => "the load".to_owned(),
+            (Self::Load, line) => format!("the load, row {}", line - 1),
         }
-    }
-
-    /// Names a column, of which `number` counts from 0: in a table by its number, because the title is text of a
-    /// file that may be no table at all.
-    fn column(&self, number: usize, title: &str) -> String {
-        if self.has_lines { format!("column {}", number + 1) } else { format!("column {title:?}") }
     }
 }
 
@@ -157,9 +147,10 @@ impl Trace {
     ///
     /// A column, a time or a value is invalid.
     pub fn of(load: &Load) -> Result<Self, Error> {
-        let origin = &Origin { source: load.source.clone(), has_lines: load.queries.is_empty() };
+        let is_table = load.lines.is_some();
+        let origin = &if is_table { Origin::Table(load.source.clone()) } else { Origin::Load };
         let at = |line| Place { origin, line };
-        let (titles, mut metrics) = titles(&load.columns, origin)?;
+        let (titles, mut metrics) = titles(&load.columns, load.queries.is_empty(), origin)?;
         let measured = load.ready_after.map(|after| after.0);
         if [load.ready_after, load.metrics_after].iter().flatten().any(|it| it.0.is_negative()) {
             return Err(at(1).bad("the time until new pods are ready is negative"));
@@ -269,9 +260,11 @@ impl Trace {
     pub(super) fn extent(&self, start: Timestamp) -> String {
         let [first, last] =
             [self.first, self.last].map(|time| SecondsTime(self.moment(time, start)));
-        let Origin { source, has_lines } = &self.origin;
-        let what = if *has_lines { "trace" } else { "load of" };
-        format!("the {what} {source} is of {first} to {last}")
+        let what = match &self.origin {
+            Origin::Table(source) => format!("the trace {source}"),
+            Origin::Load => "the load".to_owned(),
+        };
+        format!("{what} is of {first} to {last}")
     }
 
     /// How long after a first pass at `start` a time is; negative before it.
@@ -479,8 +472,14 @@ impl MetricColumn {
     }
 }
 
-/// What the columns hold, and those of metrics.
-fn titles(header: &[String], origin: &Origin) -> Result<(Vec<Title>, Vec<MetricColumn>), Error> {
+/// What the columns hold, and those of metrics. In a trace a title names a metric as a flag does, in a load from
+/// Prometheus as the HPA does.
+/// Errors name a column by its number: its title is text of a file that may be no table at all.
+fn titles(
+    header: &[String],
+    is_trace: bool,
+    origin: &Origin,
+) -> Result<(Vec<Title>, Vec<MetricColumn>), Error> {
     let place = Place { origin, line: 1 };
     if !header.iter().any(|title| title == "time") {
         let error = place.bad("the first line has no column \"time\"");
@@ -500,7 +499,7 @@ fn titles(header: &[String], origin: &Origin) -> Result<(Vec<Title>, Vec<MetricC
     let mut metrics: Vec<MetricColumn> = Vec::new();
     let mut known = HashSet::with_capacity(header.len());
     for (number, title) in header.iter().enumerate() {
-        let name = origin.column(number, title);
+        let name = format!("column {}", number + 1);
         if !known.insert(title) {
             return Err(place.bad(format!("{name} has the title of another column")));
         }
@@ -514,8 +513,9 @@ fn titles(header: &[String], origin: &Origin) -> Result<(Vec<Title>, Vec<MetricC
             "ready" => Title::Ready,
             "spec" => Title::Spec,
             _ => {
-                let wanted = NamedMetric::of_column(title, origin.has_lines).map_err(|e| {
-                    Error { message: place.bad(format!("{name}: not a metric")).message, ..e }
+                let wanted = NamedMetric::of_column(title, is_trace).map_err(|e| Error {
+                    message: place.bad(format!("{name}: not a metric")).message,
+                    ..e
                 })?;
                 let (title, samples) = (title.clone(), Vec::new());
                 metrics.push(MetricColumn { title, name, wanted, samples, step: None });
@@ -535,7 +535,7 @@ fn titles(header: &[String], origin: &Origin) -> Result<(Vec<Title>, Vec<MetricC
 ///
 /// It is no table; the error names the line.
 pub fn read_csv(bytes: &[u8], origin: &str) -> Result<Load, Error> {
-    let table = Origin::table(origin);
+    let table = Origin::Table(origin.to_owned());
     let at = |line| Place { origin: &table, line };
     let mut reader = csv::ReaderBuilder::new()
         .trim(csv::Trim::All)
@@ -547,12 +547,14 @@ pub fn read_csv(bytes: &[u8], origin: &str) -> Result<Load, Error> {
         return Err(at(1).bad("it is empty").hint(EXAMPLE));
     }
     let columns = row.iter().map(str::to_owned).collect();
-    let mut load = Load { source: origin.to_owned(), columns, ..Load::default() };
+    let mut rows = Rows::default();
+    let mut lines = Vec::new();
     while read_record(&mut reader, &mut row, &table)? {
-        load.lines.push(row.position().map_or(0, |position| line_of(position, bytes)));
-        load.rows.push(&row);
+        lines.push(row.position().map_or(0, |position| line_of(position, bytes)));
+        rows.push(&row);
     }
-    Ok(load)
+    let source = origin.to_owned();
+    Ok(Load { source, columns, rows, lines: Some(lines), ..Load::default() })
 }
 
 /// Reads a row; false at the end.

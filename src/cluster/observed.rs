@@ -39,7 +39,7 @@ pub struct Observed {
     /// An answer for each metric of the spec.
     pub metrics: Vec<MetricAnswer>,
     /// The other HPAs whose selector the controller knows.
-    pub others: Vec<OtherHpa>,
+    pub others: Vec<Shared<OtherHpa>>,
     /// Evidence in the API of the controller's past.
     pub evidence: Evidence,
     /// The objects around the pass that explain its answer.

@@ -22,6 +22,7 @@ use crate::memory::Memory;
 use crate::snapshot::hpa::{Condition, Hpa, HpaStatus, MetricSpec, MetricStatus};
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::neighbour::OtherHpa;
+use crate::snapshot::shared::Shared;
 use crate::snapshot::{Scale, ScaleError, Snapshot};
 use crate::version::Version;
 
@@ -414,8 +415,9 @@ impl<'s> Reconciliation<'s> {
         if !self.rules.rejects_shared_pods {
             return Ok(pods);
         }
-        let shares =
-            |other: &&OtherHpa| pods.iter().any(|pod| other.scale.selector.matches(&pod.labels));
+        let shares = |other: &&Shared<OtherHpa>| {
+            pods.iter().any(|pod| other.scale.selector.matches(&pod.labels))
+        };
         let others = self.snapshot.other_hpas.iter().filter(shares);
         let hpas: Vec<String> = std::iter::once(&self.snapshot.hpa)
             .chain(others.map(|other| &other.hpa))

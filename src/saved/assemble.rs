@@ -88,8 +88,7 @@ fn settings(
 
 /// What the passes of a namespace have in common.
 struct Place<'o> {
-    namespace: &'o str,
-    /// All of its HPAs.
+    /// All HPAs of the namespace.
     hpas: Vec<Found<'o>>,
     pods: Vec<&'o Shared<Pod>>,
     pod_labels: HashMap<&'o str, &'o Labels>,
@@ -98,6 +97,8 @@ struct Place<'o> {
     each_once: Result<(), Error>,
     target: ScaleLookup<'o>,
     surroundings: Surroundings,
+    /// By the places of the HPAs, those whose selectors the controller knows.
+    known: HashMap<usize, Shared<OtherHpa>>,
     /// The HPAs whose selectors are unknown and could matter to others.
     unknown: Vec<(usize, UnknownSelector)>,
 }
@@ -134,15 +135,21 @@ impl<'o> Place<'o> {
         let pod_metrics: Vec<_> =
             pod_metrics.filter(|it| is_here(it.namespace.as_deref())).collect();
         let hpas: Vec<Found<'_>> = hpas.collect();
-        let unknown = hpas.iter().enumerate().filter_map(|(place, hpa)| {
-            let unknown = hpa.selector(namespace).err()?;
-            unknown.may_be_stored().then_some((place, unknown))
-        });
-        let unknown = unknown.collect();
+        let mut known = HashMap::new();
+        let mut unknown = Vec::new();
+        for (place, hpa) in hpas.iter().enumerate() {
+            match hpa.selector(namespace) {
+                Ok((hpa, scale)) => {
+                    known.extend(OtherHpa::of(hpa.clone(), scale.clone()).map(|it| (place, it)));
+                }
+                Err(it) if it.may_be_stored() => unknown.push((place, it)),
+                Err(_) => {}
+            }
+        }
         let each_once = once("Pod", pods.iter().map(|pod| &*pod.name))
             .and_then(|()| once("PodMetrics", pod_metrics.iter().map(|item| &*item.name)));
         Self {
-            namespace,
+            known,
             unknown,
             hpas,
             pod_labels: pods.iter().map(|pod| (&*pod.name, &*pod.labels)).collect(),
@@ -171,14 +178,10 @@ impl<'o> Place<'o> {
         hpa: &Hpa,
         may_share: impl Iterator<Item = usize>,
         notes: &mut Vec<Note>,
-    ) -> Vec<OtherHpa> {
+    ) -> Vec<Shared<OtherHpa>> {
         const NAMED: usize = 1000;
-        let mut others = Vec::new();
-        for place in may_share.filter(|place| *place != own) {
-            if let Ok((other, scale)) = self.hpas[place].selector(self.namespace) {
-                others.extend(OtherHpa::of(other.clone(), scale.clone()));
-            }
-        }
+        let may_share = may_share.filter(|place| *place != own);
+        let others = may_share.filter_map(|place| self.known.get(&place).cloned()).collect();
         let mut unknown = self.unknown.iter().filter(|(place, _)| *place != own);
         let named = unknown.by_ref().filter_map(|(_, unknown)| unknown.note(hpa));
         notes.extend(named.take(NAMED));

@@ -58,7 +58,7 @@ pub struct Snapshot {
     /// The answer for each metric of the spec, in its order.
     pub metrics: Vec<MetricAnswer>,
     /// The other HPAs of the namespace for which the controller knows a selector.
-    pub other_hpas: Vec<OtherHpa>,
+    pub other_hpas: Vec<Shared<OtherHpa>>,
 }
 
 impl Snapshot {

@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::Scale;
 use super::hpa::{Condition, Hpa};
 use super::note::{Note, WhyUnknownSelector};
+use super::shared::Shared;
 
 /// The time within which a changed HPA has had a pass, also with a long sync period.
 const SETTLED: SignedDuration = SignedDuration::from_mins(10);
@@ -23,11 +24,11 @@ pub struct OtherHpa {
 impl OtherHpa {
     /// Returns an HPA whose own passes reach its metrics, so that the controller knows its selector: the
     /// target is within the bounds and has a readable selector.
-    pub(crate) fn of(hpa: Hpa, scale: Scale) -> Option<Self> {
+    pub(crate) fn of(hpa: Hpa, scale: Scale) -> Option<Shared<Self>> {
         let bounds = hpa.spec.min_replicas.unwrap_or(1)..=hpa.spec.max_replicas;
         let is_active = scale.spec_replicas != 0 && bounds.contains(&scale.spec_replicas);
         let has_selector = !scale.selector.as_str().is_empty() && scale.selector.parsed().is_ok();
-        (is_active && has_selector).then_some(Self { hpa, scale })
+        (is_active && has_selector).then(|| Self { hpa, scale }.into())
     }
 }
 

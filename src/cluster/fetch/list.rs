@@ -41,6 +41,7 @@ use crate::snapshot::note::{Note, Unlearnt, WhyUnknownSelector};
 use crate::snapshot::pod::Meta;
 use crate::snapshot::right::{Cause, MissingRight};
 use crate::snapshot::selection::Selection;
+use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::{Listed, Scale};
 
@@ -566,10 +567,13 @@ impl Fetch<'_> {
     }
 }
 
+/// What is known of an HPA that may select the pods of another; none if the controller knows no selector for it.
+type Known = Result<Option<Shared<OtherHpa>>, UnknownSelector>;
+
 /// The HPAs of a namespace, each of which may select the pods of another.
 struct Neighbours<'s> {
     /// What is known of each, in the order of their names.
-    all: Vec<(&'s Item, Result<Option<OtherHpa>, UnknownSelector>)>,
+    all: Vec<(&'s Item, Known)>,
     /// The places of those whose selectors the controller knows, in the order of the selectors.
     places: Vec<usize>,
     selectors: Selectors,
@@ -589,11 +593,10 @@ impl<'s> Neighbours<'s> {
             (*item, known)
         };
         let all: Vec<_> = scales.iter().map(known).collect();
-        let selector =
-            |(place, (_, known)): (usize, &(_, Result<Option<OtherHpa>, UnknownSelector>))| {
-                let known = known.as_ref().ok()?.as_ref()?;
-                Some((place, known.scale.selector.parsed().ok()?.clone()))
-            };
+        let selector = |(place, (_, known)): (usize, &(_, Known))| {
+            let known = known.as_ref().ok()?.as_ref()?;
+            Some((place, known.scale.selector.parsed().ok()?.clone()))
+        };
         let (places, selectors): (_, Vec<_>) = all.iter().enumerate().filter_map(selector).unzip();
         Self { places, selectors: Selectors::new(selectors), all }
     }

@@ -21,6 +21,7 @@ use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
 use crate::snapshot::note::{Note, Unlearnt, WhyUnknownSelector};
+use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{Surroundings, paused};
 
 /// How many scales are requested concurrently.
@@ -40,7 +41,7 @@ pub(super) struct OptionalAnswers {
 /// The other HPAs, and what is unknown about them.
 #[derive(Default)]
 struct Others {
-    known: Vec<OtherHpa>,
+    known: Vec<Shared<OtherHpa>>,
     unknown: Vec<UnknownSelector>,
 }
 
@@ -76,7 +77,7 @@ impl OptionalAnswers {
         &self,
         own: &Hpa,
         notes: &mut Vec<Note>,
-    ) -> (Option<String>, Vec<OtherHpa>, Vec<Event>) {
+    ) -> (Option<String>, Vec<Shared<OtherHpa>>, Vec<Event>) {
         let version = version_of(self.version.take(), notes);
         let others = come(self.others.take(), Unlearnt::SharedPods, notes).unwrap_or_default();
         notes.extend(others.unknown.iter().filter_map(|other| other.note(own)));
@@ -125,7 +126,7 @@ pub(super) fn unserved(version: Option<ServerVersion>) -> Error {
 pub(super) fn other(
     hpa: &Hpa,
     found: &Result<Found, Failure>,
-) -> Result<Option<OtherHpa>, UnknownSelector> {
+) -> Result<Option<Shared<OtherHpa>>, UnknownSelector> {
     let target = hpa.spec.scale_target_ref.to_string();
     let why = match found.as_ref().map(|found| &found.scale) {
         Ok(Ok(scale)) => return Ok(OtherHpa::of(hpa.clone(), scale.clone())),

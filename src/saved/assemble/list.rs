@@ -1,7 +1,7 @@
 //! Several HPAs from the same saved objects: each gets what it would get alone, and a failure for
 //! one does not affect the others.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 
 use jiff::Timestamp;
@@ -142,11 +142,18 @@ impl<'o> Selected<'o> {
             let found = selectors.matching(labels).map(|selector| hpas[selector]);
             order::set(found)
         };
+        // Most pods are matched together with others, by HPAs of which there may be many.
+        let mut known = HashSet::new();
         for pod in &place.pods {
             let matching = matching(&pod.labels);
             for own in &matching {
                 selected.pods[*own].push(pod);
-                selected.sharing[*own].extend(&matching);
+            }
+            if !known.contains(&matching) {
+                for own in &matching {
+                    selected.sharing[*own].extend(&matching);
+                }
+                known.insert(matching);
             }
         }
         for item in &place.pod_metrics {

@@ -55,6 +55,9 @@ struct Type {
     group: Option<String>,
 }
 
+/// Words after a number that was meant as a duration.
+const UNITS: [&str; 9] = ["s", "sec", "seconds", "m", "min", "minutes", "h", "hour", "hours"];
+
 impl Request {
     /// Reads the words.
     ///
@@ -109,8 +112,15 @@ impl Request {
             [named] => Ok(Some(named)),
             several => {
                 let names: Vec<String> = several.iter().map(ToString::to_string).collect();
+                let is_unit = |name: &&String| UNITS.contains(&&***name);
+                let unit = names.iter().find(is_unit);
+                let hint = unit.map(|unit| {
+                    let (short, _) = unit.split_at(1);
+                    format!("a duration is one word, such as 5{short}")
+                });
                 let names = names.join(", ");
-                Err(Error::usage(format!("{verb} takes one HPA, not {}: {names}", several.len())))
+                let error = format!("{verb} takes one HPA, not {}: {names}", several.len());
+                Err(Error { hint, ..Error::usage(error) })
             }
         }
     }

@@ -8,7 +8,7 @@ use super::fail_on::{FOUND, FindingsWatch};
 use super::list::{Explained, List};
 use super::load::Query;
 use super::named::names;
-use super::state::{ask, current, options, pass, unanswered};
+use super::state::{ask, current, options, pass, read_saved, unanswered};
 use super::{Answer, Terminal, check_save, connected, waited, write_saved};
 use crate::args::{Explain, Output, Request};
 use crate::error::Error;
@@ -60,9 +60,11 @@ pub(super) fn run(args: &Explain, terminal: &Terminal) -> Result<Answer, Error> 
             true => List::new(args, &request)?.of(&objects, terminal),
             false => {
                 let (pass, messages) = match (past, &query) {
-                    (None, None) => (pass(objects, &args.memory, &options)?, Vec::new()),
+                    (None, None) => {
+                        (pass(read_saved(objects, &options)?, &args.memory)?, Vec::new())
+                    }
                     (None, Some(query)) => {
-                        let pass = pass(objects, &args.memory, &options)?;
+                        let pass = pass(read_saved(objects, &options)?, &args.memory)?;
                         match pass.depends_on_history() {
                             true => waited(super::past::narrow(query, None, pass, terminal))?,
                             false => (pass, Vec::new()),

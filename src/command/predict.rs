@@ -8,7 +8,7 @@ use super::load::{Query, table};
 use super::output_file::{append, replace};
 use super::past::narrow;
 use super::play::{Others, Runs, locate, timeline_options};
-use super::state::{ask, options, pass, unanswered};
+use super::state::{ask, options, pass, read_saved, unanswered};
 use super::{Answer, Terminal, check_save, check_written, connected, waited, write_saved};
 use crate::args::{FailOn, MemoryArgs, Predict, PredictOutput, Report, Request, TimelineArgs};
 use crate::backtest::{Plan, Search};
@@ -32,7 +32,9 @@ use crate::snapshot::load::Load;
 use crate::snapshot::note::Note;
 use crate::whatif::expect::Gate;
 use crate::whatif::kept::kept_targets;
-use crate::whatif::overrides::{Assumptions, NamedMetric};
+use crate::whatif::overrides::{
+    Assumptions, KnownValues, NamedMetric, add_hpas_of_keda, suppose_pods,
+};
 use crate::whatif::thresholds::{Found, of_container, thresholds};
 
 /// Predicts what one HPA does; the text is for standard output.
@@ -143,8 +145,14 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             let pass = ask(session, &args.memory, &options, assumed, None, terminal).await?.pass;
             asked(query.as_ref(), args, &assumptions, Some(session), pass, &also, terminal).await
         })?,
-        Some(objects) => {
-            let pass = pass(objects, &args.memory, &options)?;
+        Some(mut objects) => {
+            let trace = timeline.as_ref().and_then(|own| own.trace.as_deref());
+            let values = KnownValues { also: &also, trace, is_asked: query.is_some() };
+            let of_keda = add_hpas_of_keda(&mut objects, &mut options)?;
+            let mut input = read_saved(objects, &options)?;
+            input.notes.extend(of_keda);
+            suppose_pods(&mut input, &assumptions, values)?;
+            let pass = pass(input, &args.memory)?;
             let query = query.as_ref();
             (waited(asked(query, args, &assumptions, None, pass, &also, terminal))?, Vec::new())
         }
@@ -284,7 +292,9 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         }
     }
     // Expectations also cover what is unknown, which has exit codes of its own.
-    let unanswered = if !is_gated { unanswered(&assumed) } else { None };
+    let mut unread = assumed.decision.outcome.unread.iter();
+    let is_curve = curve.is_some_and(|meant| unread.all(|own| meant.places.contains(&own.index)));
+    let unanswered = if is_gated || is_curve { None } else { unanswered(&assumed) };
     let stopped = backtest.as_ref().and_then(|own| own.search.as_ref()?.stopped);
     let exit_code = unanswered.as_ref().map_or(verdict.exit_code(), |e| e.kind.exit_code());
     let exit_code = stopped.unwrap_or(exit_code);

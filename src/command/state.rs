@@ -20,20 +20,21 @@ use crate::memory::states::{self, Chain};
 use crate::pass::Pass;
 use crate::prometheus::queries::title;
 use crate::report::expected::lacking;
+use crate::report::notes::value_flags;
 use crate::saved::assemble::{assemble, save_command};
 use crate::saved::objects::Objects;
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::input::{Input, Options};
-use crate::snapshot::{Snapshot, Unread};
+use crate::snapshot::{ScaleError, Snapshot, Unread};
 use crate::whatif::overrides::Assumptions;
 
+/// Collects what a pass needs from saved objects.
+pub(super) fn read_saved(objects: Objects, options: &Options) -> Result<Input, Error> {
+    assemble(objects, options, Timestamp::now())
+}
+
 /// Runs a pass over saved objects.
-pub(super) fn pass(
-    objects: Objects,
-    memory: &MemoryArgs,
-    options: &Options,
-) -> Result<Pass, Error> {
-    let mut input = assemble(objects, options, Timestamp::now())?;
+pub(super) fn pass(mut input: Input, memory: &MemoryArgs) -> Result<Pass, Error> {
     remember(memory, &mut input)?;
     Ok(Pass::run(input))
 }
@@ -92,12 +93,21 @@ pub(super) async fn current(session: &Session, options: &Options) -> Result<Inpu
 /// Why there is no answer, if what decides is unknown here.
 pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
     let Outcome { unread, .. } = &pass.decision.outcome;
-    let hpa = &pass.input.snapshot.hpa;
+    let Input { snapshot, surroundings, .. } = &pass.input;
+    let hpa = &snapshot.hpa;
+    if let Err(ScaleError::Missing(target)) = &snapshot.scale {
+        let error = Error::usage(format!("no answer: the input lacks the target {target}"));
+        return Some(error.hint(assuming(&pass.input, "--replicas 3 ")));
+    }
     let lacking =
         lacking(&pass.decision.outcome.lacking(&hpa.spec)).filter(|_| pass.is_unanswered())?;
     let message = format!("no answer: {lacking}");
     let missing = |unread: &UnreadMetric| matches!(unread.why, Unread::Missing { .. });
     Some(match unread.iter().any(missing) {
+        true if surroundings.supposed.is_some() => {
+            let flags = value_flags(unread.iter().map(|own| &hpa.spec.metrics[own.index]));
+            Error::usage(message).hint(format!("state what is missing, such as {flags}"))
+        }
         true if pass.input.evidence.past.is_some() => {
             let mut metrics = unread.iter().map(|own| &hpa.spec.metrics[own.index]);
             Error::usage(message).hint(match metrics.find(|metric| !metric.is_resource()) {
@@ -108,9 +118,20 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
                 }
             })
         }
+        true if surroundings.lacks_pods => Error::usage(message).hint(assuming(&pass.input, "")),
         true => Error::usage(message).hint(save_command(hpa)),
         false => Error::failed(message),
     })
+}
+
+/// What answers from a manifest alone: assumed pods.
+fn assuming(input: &Input, flags: &str) -> String {
+    let hpa = &input.snapshot.hpa;
+    let (name, namespace) = (shell_word(&hpa.name), shell_word(&hpa.namespace));
+    let values = value_flags(&hpa.spec.metrics);
+    let command = format!("kubectl hpa predict {name} -n {namespace}");
+    let command = input.command_flags.add_to(&command);
+    format!("`{command} {flags}{values}` assumes what the input lacks")
 }
 
 /// What the command line says besides the objects.

@@ -7,9 +7,10 @@ use super::notes::manager;
 use super::words::{self, duration};
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::names::shell_word;
+use crate::apimachinery::quantity::Quantity;
 use crate::memory::ground::{Contradiction, Counted, Ground, Running, StatusSilent, Uncounted};
 use crate::memory::sighting::Sighting;
-use crate::numbers::age;
+use crate::numbers::{self, age, format_of};
 use crate::prometheus::queries::title;
 use crate::snapshot::basis::{Basis, ClockSource, SettingSource};
 use crate::snapshot::control_plane::{MANAGER_LABEL, ManagerFact, Unshown};
@@ -17,7 +18,9 @@ use crate::snapshot::evidence::{LEASE_NAMESPACE, SCALED};
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::memory::ScaleEvent;
 use crate::snapshot::past::{Past, PastField, PastPart};
+use crate::snapshot::pod::Requests;
 use crate::snapshot::right::Cause;
+use crate::snapshot::surroundings::SupposedPods;
 
 /// One item that the answer is based on.
 #[derive(Debug, Serialize)]
@@ -74,6 +77,16 @@ impl From<&Basis> for BasisView {
                 replicas.map_or("none".to_owned(), |replicas| format!("{replicas} replicas")),
                 format!("the {kind} itself, because its scale may not be read; {}", right.advice()),
             ),
+            Basis::SupposedPods(SupposedPods { count, requests, .. }) => Self::new(
+                "pods",
+                match requests.as_ref().map(requested) {
+                    Some(requested) => format!("{count}, ready and alike{requested}"),
+                    None => format!(
+                        "{count}, ready and alike, as the template of the target makes them"
+                    ),
+                },
+                "the input has no pods".to_owned(),
+            ),
             Basis::StatusReplicas { kind, replicas } => Self::new(
                 "status.replicas",
                 replicas.to_string(),
@@ -81,6 +94,15 @@ impl From<&Basis> for BasisView {
             ),
         }
     }
+}
+
+/// Words what each assumed container is assumed to request, as the end of a clause.
+fn requested(requests: &Requests) -> String {
+    let each = requests.0.iter().map(|(resource, amount)| {
+        let amount = Quantity::from_milli(amount.milli_value(), format_of(resource));
+        format!(", requesting {} of {resource} each", numbers::quantity(&amount))
+    });
+    each.collect()
 }
 
 /// Words what is assumed, as the end of a sentence; `None` for a default, and for what was read.
@@ -95,6 +117,11 @@ pub(super) fn brief(basis: &Basis) -> Option<String> {
         | Basis::ManagerUnread(_) => None,
         Basis::Version(version) => Some(format!("the rules of {version}")),
         Basis::Target { kind, .. } => Some(format!("the scale that the {kind} states")),
+        Basis::SupposedPods(SupposedPods { count, requests, .. }) => {
+            let pods = if *count == 1 { "ready pod" } else { "pods, ready and alike" };
+            let requested = requests.as_ref().map(requested).unwrap_or_default();
+            Some(format!("{count} {pods}{requested}"))
+        }
         Basis::StatusReplicas { replicas, .. } => Some(format!("{replicas} for status.replicas")),
     }
 }

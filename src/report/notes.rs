@@ -8,10 +8,11 @@ use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::{go, names};
 use crate::error::listed;
 use crate::numbers::age;
+use crate::prometheus::queries::title;
 use crate::saved::assemble::{has_own_scale, save_command};
 use crate::snapshot::Documents;
 use crate::snapshot::evidence::LEASE_NAMESPACE;
-use crate::snapshot::hpa::Hpa;
+use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::note::{KedaNote, NotOwned, Note, Unlearnt, WhyUnknownSelector};
 use crate::snapshot::right::Cause;
 use crate::snapshot::surroundings::Replacement;
@@ -114,6 +115,11 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                                them is assumed to be empty"
             .to_owned(),
         Note::SaveCommand => save_command(hpa),
+        Note::NoValues(metrics) => {
+            let labels: Vec<String> = metrics.iter().map(MetricSpec::label).collect();
+            let flags = value_flags(metrics);
+            format!("the input has no value of {}; state it, such as {flags}", listed(&labels))
+        }
 
         Note::UnknownSelector { hpa, why } => {
             let why = match why {
@@ -418,4 +424,25 @@ fn command(documents: Documents, path: Option<&str>, namespace: &str) -> String 
         Some(path) => format!("kubectl get --raw {}", names::shell_word(path)),
         None => format!("kubectl get {kinds} -n {} -o yaml", names::shell_word(namespace)),
     }
+}
+
+/// Returns flags of `predict` that give metrics a value.
+pub(crate) fn value_flags<'m>(metrics: impl IntoIterator<Item = &'m MetricSpec>) -> String {
+    let flags: Vec<String> = metrics.into_iter().map(value_flag).collect();
+    flags.join(" ")
+}
+
+fn value_flag(spec: &MetricSpec) -> String {
+    let is_share = spec.target().is_some_and(|target| target.average_utilization.is_some());
+    let name = spec.name();
+    if !spec.is_resource() || !["cpu", "memory"].contains(&name) {
+        return format!("--metric {}", names::shell_word(&format!("{}=30", title(spec))));
+    }
+    let container = spec.container().map(|own| format!("{own}=")).unwrap_or_default();
+    let value = match (is_share, name) {
+        (true, _) => "80%",
+        (false, "cpu") => "250m",
+        (false, _) => "200Mi",
+    };
+    format!("--{name} {}", names::shell_word(&format!("{container}{value}")))
 }

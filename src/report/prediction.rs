@@ -208,7 +208,8 @@ fn assume(page: &mut Page, prediction: &Prediction<'_>, symbols: Symbols) {
     page.assuming.extend(
         prediction.overrides.iter().map(|own| format!("assuming {}", in_words(own, symbols.arrow))),
     );
-    page.observed = Some(observed);
+    let is_supposed = prediction.explanation.pass.input.surroundings.supposed.is_some();
+    page.observed = (!is_supposed).then_some(observed);
 }
 
 /// What is assumed and what was observed, side by side, with the verdict on each.

@@ -307,6 +307,8 @@ fn without_pods(
     };
     surroundings.lacks_scale =
         snapshot.scale.is_err() && !is_stated(Api::Mapping) && !is_stated(Api::Scale);
+    surroundings.lacks_pods =
+        state.is_none() && place.pods.is_empty() && !objects.lists.contains(&Documents::Pod);
     let scale = snapshot.scale.as_ref().ok();
     evidence.counted = scale.and_then(|scale| target.counted(&snapshot.hpa, scale, now));
     Ok(Input {
@@ -346,6 +348,8 @@ pub(crate) fn surroundings(
         api_services: objects.api_services.clone().into(),
         served_metrics: BTreeMap::new(),
         lacks_scale: false,
+        lacks_pods: false,
+        supposed: None,
         serves_scale: None,
         manifest_replicas: None,
     }

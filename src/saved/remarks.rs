@@ -33,13 +33,25 @@ impl Input {
     /// Repeats the notes about what looks wrong, now that the snapshot has changed.
     pub fn remark_anew(&mut self, before: &Snapshot) {
         let stale = on(before);
-        self.notes.retain(|note| !stale.contains(note));
+        self.notes.retain(|note| !stale.contains(note) && !matches!(note, Note::NoValues(_)));
         self.remark();
     }
 
     /// Adds the notes about its snapshot.
     pub(crate) fn remark(&mut self) {
-        self.notes.extend(on(&self.snapshot));
+        let Snapshot { hpa, metrics, .. } = &self.snapshot;
+        let mut notes = on(&self.snapshot);
+        if self.surroundings.supposed.is_some() {
+            // What commands print is of a cluster, and these pods are of none.
+            notes.retain(|note| !matches!(note, Note::NoDocuments { .. } | Note::SaveCommand));
+            let lacks = |answer: &MetricAnswer| {
+                matches!(answer, MetricAnswer::Unread(Unread::Missing { .. }))
+            };
+            let unknown = hpa.spec.metrics.iter().zip(metrics).filter(|(_, answer)| lacks(answer));
+            let unknown: Vec<MetricSpec> = unknown.map(|(spec, _)| spec.clone()).collect();
+            notes.extend((!unknown.is_empty()).then_some(Note::NoValues(unknown)));
+        }
+        self.notes.extend(notes);
     }
 }
 
@@ -124,6 +136,10 @@ fn stale(snapshot: &Snapshot) -> Vec<Note> {
 
 /// Notes what the input lacks.
 fn missing(snapshot: &Snapshot) -> Vec<Note> {
+    if matches!(snapshot.scale, Err(ScaleError::Missing(_))) {
+        // Without the target nothing else is asked for.
+        return Vec::new();
+    }
     let Hpa { namespace, spec, .. } = &snapshot.hpa;
     let unread = spec.metrics.iter().zip(&snapshot.metrics);
     let lacking: BTreeSet<(Documents, Option<String>)> =

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 
 use super::control_plane::{ManagerFact, Unshown};
 use super::right::MissingRight;
+use super::surroundings::SupposedPods;
 use crate::version::Version;
 
 /// One item that the answer is based on.
@@ -44,6 +45,8 @@ pub enum Basis {
         /// The missing right to read the scale.
         right: MissingRight,
     },
+    /// Pods that the input lacks.
+    SupposedPods(SupposedPods),
     /// `status.replicas` of a target without a status: its `spec.replicas`.
     StatusReplicas {
         /// Its kind.

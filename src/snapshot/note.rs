@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::Documents;
 use super::command_flags::CommandFlags;
-use super::hpa::MetricValueStatus;
+use super::hpa::{MetricSpec, MetricValueStatus};
 use super::load::LoadNote;
 use super::manager::ManagerFlag;
 use super::right::{Cause, MissingRight};
@@ -133,6 +133,8 @@ pub enum Note {
     NoPodMetrics,
     /// What the input lacks can be saved with one command.
     SaveCommand,
+    /// Metrics without a value in a state whose pods are assumed.
+    NoValues(Vec<MetricSpec>),
 
     /// Another HPA of the namespace may select the same pods.
     UnknownSelector {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::MetricAnswer;
 use super::command_flags::CommandFlags;
 use super::hpa::{CrossVersionObjectReference, MetricSpec};
-use super::pod::Pod;
+use super::pod::{Pod, Requests};
 use super::shared::Shared;
 use crate::apimachinery::annotations::{KEDA_PAUSED, KEDA_PAUSED_REPLICAS};
 use crate::apimachinery::json::{list, null_as_default};
@@ -33,6 +33,10 @@ pub struct Surroundings {
     pub served_metrics: BTreeMap<String, Vec<String>>,
     /// The target has no scale only because the input lacks it; the API server has not said so.
     pub lacks_scale: bool,
+    /// The input has no pods at all, and no list that says that there are none.
+    pub lacks_pods: bool,
+    /// The pods that are assumed because the input lacks them.
+    pub supposed: Option<SupposedPods>,
     /// Whether the API server serves a scale for the kind of the target, if its discovery was asked.
     pub serves_scale: Option<bool>,
     /// The replicas in the target's manifest that is assumed to be applied, if it states any.
@@ -99,6 +103,18 @@ pub struct ManifestReplicas {
     pub origin: String,
     /// `spec.replicas`.
     pub replicas: i32,
+}
+
+/// Pods that are assumed because the input lacks them: ready and alike.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SupposedPods {
+    /// How many there are.
+    pub count: i32,
+    /// How many replicas the input states, if it does.
+    pub stated: Option<i32>,
+    /// What each container is assumed to request, if the input has no template of theirs: some amount of what a
+    /// share is stated of.
+    pub requests: Option<Requests>,
 }
 
 impl Surroundings {

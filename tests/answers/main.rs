@@ -20,6 +20,7 @@ mod properties;
 mod schema;
 mod screens;
 mod side_by_side;
+mod supposed;
 mod thresholds;
 mod timeline;
 mod trajectories;

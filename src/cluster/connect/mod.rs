@@ -401,8 +401,12 @@ fn server_uri(cluster: &Cluster) -> Result<Uri, Error> {
         format!("http://{text}")
     };
     let uri: Uri = text.parse().map_err(|_| fail())?;
-    if proxy::has_no_such_port(&uri) {
-        return Err(Error::usage("the port of the server's address is not one from 0 to 65535"));
+    if let Some(port) = proxy::no_such_port(&uri) {
+        // Anything else may be a part of credentials.
+        let is_number = port.len() <= 10 && port.bytes().all(|c| c.is_ascii_digit());
+        let port = if is_number { format!(" {port}") } else { String::new() };
+        let message = format!("the port{port} of the server's address is not one from 0 to 65535");
+        return Err(Error::usage(message));
     }
     let usable = matches!(uri.scheme_str(), Some("http" | "https"));
     if !usable || uri.host().is_none_or(str::is_empty) {

@@ -101,18 +101,18 @@ fn parse(text: &str) -> Option<Uri> {
     let uri: Uri = text.trim_end_matches('/').parse().ok()?;
     let usable = uri.scheme().is_some()
         && uri.host().is_some_and(|host| !host.is_empty())
-        && !has_no_such_port(&uri);
+        && no_such_port(&uri).is_none();
     usable.then_some(uri)
 }
 
-/// Whether an address has an invalid port; `Uri` then behaves as if there were no port.
-pub(crate) fn has_no_such_port(uri: &Uri) -> bool {
+/// Returns the port of an address if it is invalid; `Uri` then behaves as if there were no port.
+pub(crate) fn no_such_port(uri: &Uri) -> Option<&str> {
     let authority = uri.authority().map_or("", |authority| authority.as_str());
     let place = authority.rsplit('@').next().unwrap_or_default();
     // An IPv6 address has colons of its own.
     let place = place.rsplit(']').next().unwrap_or_default();
     let port = place.split_once(':').map_or("", |(_, port)| port);
-    !port.is_empty() && port.parse::<u16>().is_err()
+    Some(port).filter(|port| !port.is_empty() && port.parse::<u16>().is_err())
 }
 
 /// Whether a server is on this machine.

@@ -8,7 +8,7 @@ use crate::apimachinery::annotations::{KEDA_OWNERSHIP, KEDA_TRANSFER};
 use crate::apimachinery::json::decode;
 use crate::apimachinery::metadata::Metadata;
 use crate::apiserver::convert::{
-    HpaObject, HpaVersion, UnknownFields, hpa_with_unknown_fields, unknown_in_workload,
+    self, HpaObject, HpaVersion, UnknownFields, hpa_with_unknown_fields, unknown_in_workload,
 };
 use crate::apiserver::default::{AdmissionRules, set_on_decode, set_on_read};
 use crate::apiserver::metadata::ObjectMeta;
@@ -16,6 +16,7 @@ use crate::apiserver::validate::{self, Cause, Invalid, validate};
 use crate::args::Validate;
 use crate::error::{Error, listed};
 use crate::keda::{self, KedaHpa, OpenMetric, Refused};
+use crate::saved::assemble::count;
 use crate::saved::file::RENDERED;
 use crate::saved::objects::{Objects, Undecoded, UndecodedHpa};
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MetricSpec};
@@ -537,6 +538,62 @@ fn refused(refused: Refused, origin: &str) -> Error {
         Some(hint) => error.hint(hint),
         None => error,
     }
+}
+
+/// Adds the HPAs that KEDA makes of the ScaledObjects that `options` mean, if they mean no HPA of the objects, and
+/// returns what is to be said of them. `options` mean the HPA afterwards.
+///
+/// # Errors
+///
+/// KEDA would refuse the ScaledObject, or only KEDA knows one of its metrics.
+pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<Vec<Note>, Error> {
+    let mut notes = Vec::new();
+    if count(objects, options) > 0 {
+        return Ok(notes);
+    }
+    let all = objects.scaled_objects.iter().zip(&objects.undecoded_scaled_objects);
+    for (object, Undecoded { origin, line, json }) in all {
+        let (name, target) = keda::identity(json.expose());
+        let own = &object.metadata.namespace;
+        let is_named = [&*name, &*object.metadata.name].contains(&&*options.name);
+        let is_meant = match &options.target {
+            Some(wanted) => target.is_some_and(|own| own.is(wanted)),
+            None => options.name.is_empty() || is_named,
+        };
+        let is_here = options.namespace.is_none() || own.is_none() || options.namespace == *own;
+        if !is_meant || !is_here {
+            continue;
+        }
+        let namespace = options.namespace.as_deref();
+        let made = KedaHpa::of(json.expose(), namespace).map_err(|e| refused(e, origin))?;
+        let KedaHpa { name, namespace, mut spec, open, notes: of_keda, .. } = made;
+        let running = HpaSpec::default();
+        let filled = OpenMetric::fill(&open, &mut spec, &running);
+        let filled = filled.map_err(|e| refused(e, origin))?;
+        notes.extend(
+            of_keda
+                .into_iter()
+                .chain(filled)
+                .map(|it| Note::OfManifest { origin: origin.clone(), note: Box::new(it) }),
+        );
+        if is_named {
+            options.name.clone_from(&name);
+        }
+        let hpa = Hpa { name: name.clone(), spec, ..Hpa::default() };
+        let json = serde_json::to_value(convert::to_json(&hpa));
+        let mut json = json.map_err(|e| Error::failed(e.to_string()))?;
+        json["apiVersion"] = "autoscaling/v2".into();
+        json["kind"] = "HorizontalPodAutoscaler".into();
+        let json = json.to_string();
+        objects.hpas.push(UndecodedHpa {
+            origin: origin.clone(),
+            line: *line,
+            name,
+            namespace,
+            json,
+        });
+    }
+    Ok(notes)
 }
 
 /// What is to be said of unknown fields of a manifest.

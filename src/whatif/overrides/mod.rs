@@ -10,6 +10,7 @@ mod pods;
 mod requests;
 mod samples;
 mod spec;
+mod supposed;
 mod template;
 mod typed;
 mod values;
@@ -18,7 +19,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-pub use candidate::Candidate;
+pub use candidate::{Candidate, add_hpas_of_keda};
 pub(super) use difference::source_of;
 pub use metric::{Dial, set_metric, set_pod};
 pub(super) use metric::{in_container, probe, set_total, share_usage};
@@ -28,6 +29,7 @@ pub(crate) use pods::{complete, make_ready, make_unready, remove_pods};
 pub use requests::{NewRequest, RequestChange};
 pub(super) use samples::{SampleSource, samples};
 pub use spec::MANIFEST;
+pub use supposed::{Values as KnownValues, suppose_pods};
 pub use template::TEMPLATE;
 pub(crate) use template::drop_known;
 pub use typed::Assumptions;
@@ -171,8 +173,9 @@ impl Assumptions {
         let mut overrides = Vec::new();
         self.spec.apply(&mut input, &mut overrides)?;
         requests::set_typed(&mut input, &was.pods, &self.requests, &mut overrides)?;
-        let Input { snapshot, notes, .. } = &mut input;
-        let chosen = self.pods.apply(snapshot, decision, &mut overrides, notes)?;
+        let Input { snapshot, notes, surroundings, .. } = &mut input;
+        let supposed = surroundings.supposed.as_ref();
+        let chosen = self.pods.apply(snapshot, decision, &mut overrides, notes, supposed)?;
 
         let is_as_observed = self.spec.is_none() && self.requests.is_empty() && self.pods.is_none();
         let observed = is_as_observed.then_some(decision);
@@ -193,6 +196,10 @@ impl Assumptions {
         let target = &was.hpa.spec.scale_target_ref;
         let known = [self.workload(&was.hpa), input.surroundings.workload(target)];
         let replaced = Replacement::of(target, known.into_iter().flatten());
+        if input.surroundings.supposed.is_some() {
+            // No pods run that a rollout would replace.
+            input.notes.retain(|note| !matches!(note, Note::RolloutFirst { .. }));
+        }
         for note in &mut input.notes {
             if let Note::RolloutFirst { how, .. } = note {
                 *how = replaced;

@@ -10,7 +10,7 @@ use crate::snapshot::hpa::{MetricSource, MetricSpec};
 /// Which metric is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedMetric {
-    pub(super) name: String,
+    pub(in crate::whatif) name: String,
     pub(in crate::whatif) container: Option<String>,
     /// As [`MetricSpec::selector`] writes it.
     pub(super) selector: Option<String>,

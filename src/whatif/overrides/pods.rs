@@ -14,6 +14,7 @@ use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
 use crate::snapshot::shared::Shared;
+use crate::snapshot::surroundings::SupposedPods;
 use crate::snapshot::{MetricAnswer, PodValue, Snapshot};
 use crate::whatif::MAX_PODS;
 
@@ -52,7 +53,7 @@ impl Replicas {
     }
 
     /// The new count, and the count before.
-    fn after(self, before: i32) -> Result<i32, Error> {
+    pub(super) fn after(self, before: i32) -> Result<i32, Error> {
         let (count, typed) = match self {
             Self::To(count) => (Some(count), count.to_string()),
             Self::By(change) => (before.checked_add(change), format!("{change:+}")),
@@ -132,6 +133,7 @@ impl PodChanges {
         decision: &Decision,
         overrides: &mut Vec<Override>,
         notes: &mut Vec<Note>,
+        supposed: Option<&SupposedPods>,
     ) -> Result<Vec<(Box<str>, State)>, Error> {
         if let Some(replicas) = self.replicas {
             of_target(snapshot)?;
@@ -144,8 +146,11 @@ impl PodChanges {
                     (format!("{change:+}"), Some(Reported::Text(count.to_string())))
                 }
             };
-            let own = Override::new("replicas", assumed, Some(Reported::Text(before.to_string())));
-            overrides.push(Override { result, ..own });
+            let stated = supposed.map_or(Some(before), |pods| pods.stated);
+            let observed = stated.map(|count| Reported::Text(count.to_string()));
+            let is_observable = observed.is_some();
+            let own = Override::new("replicas", assumed, observed);
+            overrides.push(Override { result, is_observable, ..own });
         }
         let lists = [
             (State::Unready, &self.unready),
@@ -338,7 +343,7 @@ fn be_unready(pod: &mut Pod, now: Timestamp) {
 }
 
 /// Makes a pod ready, and so for long.
-fn be_ready(pod: &mut Pod) {
+pub(super) fn be_ready(pod: &mut Pod) {
     pod.phase = Phase::Running;
     pod.start_time = Some(Timestamp::UNIX_EPOCH);
     pod.ready = Some(ReadyCondition {

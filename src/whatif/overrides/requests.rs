@@ -297,6 +297,16 @@ const FORMS: &str = "a request is an amount (250m, 512Mi) or a change (+20%, -10
 const EXAMPLES: &str = "such as cpu=250m, or app=cpu=250m for one container";
 
 impl TypedRequest {
+    /// The container, if one is named.
+    pub(super) fn container(&self) -> Option<&str> {
+        self.container.as_deref()
+    }
+
+    /// The resource.
+    pub(super) fn resource(&self) -> &str {
+        &self.resource
+    }
+
     pub(super) fn read(typed: &str) -> Result<Self, Error> {
         let flag = format!("--request {typed}");
         let refused = |why: String| Error::usage(format!("{flag}: {why}"));

@@ -92,7 +92,9 @@ impl SpecChanges {
         }
         let mut targets = Vec::new();
         for text in &typed.targets {
-            let (wanted, value) = split(text, "--target", text, TARGETS)?;
+            let named = || format!("name the metric, such as --target cpu={text}; {TARGETS}");
+            let form = if text.contains('=') { TARGETS.to_owned() } else { named() };
+            let (wanted, value) = split(text, "--target", text, &form)?;
             let target = NewTarget::read(value, text)?;
             targets.push((
                 wanted,
@@ -290,11 +292,15 @@ fn update(
             "field-ignored: remove it, or use --feature-gates {gate}=true or another --kubernetes-version"
         )));
     }
+    let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
     let updated = admit::update(&snapshot.hpa, spec, version, rules, snapshot.now);
     let updated = updated.map_err(|e| match e {
         AdmissionError::Invalid(e) if of_keda => rejected_of_keda(origin, &e),
-        AdmissionError::Invalid(e) => Error::usage(format!("{origin}: {e}"))
-            .hint("the API server would reject this change with these causes"),
+        AdmissionError::Invalid(e) => {
+            let bounds = if max < min { format!("; minReplicas is {min}") } else { String::new() };
+            let hint = format!("the API server would reject this change with these causes{bounds}");
+            Error::usage(format!("{origin}: {e}")).hint(hint)
+        }
         AdmissionError::Decode(e) => Error::usage(format!("{origin}: {e}")),
     })?;
     let running = &snapshot.hpa.spec.metrics;

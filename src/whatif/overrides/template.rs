@@ -225,7 +225,7 @@ fn new_selector(manifest: &Workload, running: &Selector) -> Option<Note> {
 /// A pod as the API server makes it of a template: what has a limit and no request requests the limit, and a
 /// pod that has limits as a whole requests what its containers request together, or else those limits
 /// (`SetDefaults_Pod`, `defaultPodRequests`).
-fn as_pod(template: &Pod) -> Pod {
+pub(super) fn as_pod(template: &Pod) -> Pod {
     let mut pod = template.clone();
     for Container { requests, limits, .. } in pod.containers_mut() {
         for (resource, limit) in &limits.0 {

@@ -55,6 +55,12 @@ impl Assumptions {
         (0..snapshot.hpa.spec.metrics.len()).all(|place| fixed.contains(&place))
     }
 
+    /// Whether nothing is assumed of pods, their requests and metrics.
+    pub(super) fn needs_no_pods(&self) -> bool {
+        let Self { requests, pods, metrics, of_pods, .. } = self;
+        requests.is_empty() && pods.is_none() && metrics.is_empty() && of_pods.is_empty()
+    }
+
     /// What replaces the HPA, if anything does.
     pub fn candidate(&self) -> Option<&Candidate> {
         self.spec.candidate.as_ref()

@@ -121,12 +121,20 @@ enum Origin {
 }
 
 impl Origin {
+    fn name(&self) -> String {
+        match self {
+            Self::Table(source) => format!("the trace {source}"),
+            Self::Load => "the load".to_owned(),
+        }
+    }
+
     /// Words a place in it: a line of a table, whose first one has the headers.
     fn at(&self, line: u64) -> String {
+        let name = self.name();
         match (self, line) {
-            (Self::Table(source), line) => format!("the trace {source}:{line}"),
-            (Self::Load, 1) => "the load".to_owned(),
-            (Self::Load, line) => format!("the load, row {}", line - 1),
+            (Self::Table(_), line) => format!("{name}:{line}"),
+            (Self::Load, 1) => name,
+            (Self::Load, line) => format!("{name}, row {}", line - 1),
         }
     }
 }
@@ -256,15 +264,19 @@ impl Trace {
         }
     }
 
+    /// The first column that gives a resource an amount, and not a share, in words.
+    pub(in crate::whatif) fn amount_of(&self, resource: &str) -> Option<String> {
+        let is_amount = |sample: &Sample<Typed>| matches!(&sample.value, Some(it) if matches!(it.value, Value::Amount(_)));
+        let mut columns = self.metrics.iter().filter(|it| it.wanted.name == resource);
+        let column = columns.find(|column| column.samples.iter().any(is_amount))?;
+        Some(format!("{} of {}", column.name, self.origin.name()))
+    }
+
     /// Where it is from and what time it covers, for errors about its length.
     pub(super) fn extent(&self, start: Timestamp) -> String {
         let [first, last] =
             [self.first, self.last].map(|time| SecondsTime(self.moment(time, start)));
-        let what = match &self.origin {
-            Origin::Table(source) => format!("the trace {source}"),
-            Origin::Load => "the load".to_owned(),
-        };
-        format!("{what} is of {first} to {last}")
+        format!("{} is of {first} to {last}", self.origin.name())
     }
 
     /// How long after a first pass at `start` a time is; negative before it.

@@ -353,7 +353,6 @@ where
 pub(crate) mod optional_time {
     use jiff::Timestamp;
     use serde::Serializer;
-    use serde::de::Error as _;
 
     use super::{Deserialize, Deserializer};
 
@@ -370,15 +369,44 @@ pub(crate) mod optional_time {
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<Option<Timestamp>, D::Error> {
-        let text: Option<String> = Option::deserialize(deserializer)?;
-        text.map(|text| text.parse().map_err(D::Error::custom)).transpose()
+        let time: Option<super::time::Stated> = Option::deserialize(deserializer)?;
+        Ok(time.map(|time| time.0))
     }
 }
 
 /// A `metav1.Time` that is always present.
 pub(crate) mod time {
     use jiff::Timestamp;
-    use serde::Serializer;
+    use std::fmt;
+
+    use serde::de::{Error, Visitor};
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    /// A time in an input. The error does not quote it: it may come from a file that is no object of Kubernetes.
+    pub(super) struct Stated(pub(super) Timestamp);
+
+    impl<'de> Deserialize<'de> for Stated {
+        fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+            struct Text;
+            impl Visitor<'_> for Text {
+                type Value = Stated;
+
+                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str("a string")
+                }
+
+                fn visit_str<E: Error>(self, text: &str) -> Result<Stated, E> {
+                    let time = text.parse().map(Stated);
+                    time.map_err(|_| E::custom("not a time such as 2026-11-21T07:06:29Z"))
+                }
+            }
+            from.deserialize_str(Text)
+        }
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Timestamp, D::Error> {
+        Stated::deserialize(from).map(|time| time.0)
+    }
 
     pub(crate) fn serialize<S: Serializer>(time: &Timestamp, to: S) -> Result<S::Ok, S::Error> {
         to.collect_str(&super::SecondsTime(*time))

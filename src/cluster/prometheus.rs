@@ -253,7 +253,10 @@ impl Prometheus {
         let response = self.session.get_unless(&path, JSON, &is_answer).await;
         let response = response.map_err(|failure| self.failed(of, &failure))?;
         let (room, session) = (Arc::clone(&self.room), self.session.clone());
+        // The reader copies a text with escapes, of which a body may consist.
+        let held = response.body.hold_again().map_err(|e| self.error(of, e).hint(self.less))?;
         let read = move |body: &[u8]| {
+            let _held = held;
             let mut answer = answer::read(body, &room)
                 .map_err(|fault| (fault, body.trim_ascii_start().starts_with(b"<")))?;
             for warning in &mut answer.warnings {

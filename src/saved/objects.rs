@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::wire::ScaleObject;
 use crate::apimachinery::go::GoDuration;
-use crate::apimachinery::json::{UniqueMap, decode, null_as_default};
+use crate::apimachinery::json::{UniqueMap, decode, null_as_default, optional_time};
 use crate::apimachinery::names;
 use crate::apimachinery::selector::Labels;
 use crate::args::{Named, Target};
@@ -198,7 +198,10 @@ pub struct ControllerState<'a> {
     #[serde(rename = "metadata", skip_serializing)]
     pub(super) _metadata: Option<IgnoredAny>,
     /// The clock.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "optional_time::deserialize"
+    )]
     pub now: Option<Timestamp>,
     /// The objects stated no time, so `now` is when the system's clock says they were read.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -411,7 +414,11 @@ pub struct AnsweredValue {
     /// The value.
     pub value: Milli,
     /// When it was measured.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "optional_time::deserialize"
+    )]
     pub timestamp: Option<Timestamp>,
     /// The window of the measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -221,11 +221,7 @@ mod tests {
                 FeatureGates,
                 "\"HPAScaleToZero=yes\" is not a feature gate setting",
             ),
-            (
-                "--emulated-version=kube=1.x",
-                EmulatedVersion,
-                "\"1.x\" is not a version such as v1.31.4",
-            ),
+            ("--emulated-version=kube=1.x", EmulatedVersion, "not a version such as v1.31.4"),
         ] {
             let found = settings(&[arg]);
             assert_eq!(found.unusable, [(flag, why.to_owned())], "{arg}");

@@ -50,7 +50,7 @@ pub struct Counted {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rescales {
     /// The start: these are all rescales since then.
-    #[serde(serialize_with = "time::serialize")]
+    #[serde(with = "time")]
     pub since: Timestamp,
     /// The change in replicas, positive for an increase; the oldest first.
     pub changes: Vec<ScaleEvent>,
@@ -72,10 +72,10 @@ pub struct SeenPass {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicas: Option<i32>,
     /// When the status was written.
-    #[serde(serialize_with = "time::serialize")]
+    #[serde(with = "time")]
     pub time: Timestamp,
     /// The last time at which it is known to have been in place.
-    #[serde(serialize_with = "time::serialize")]
+    #[serde(with = "time")]
     pub until: Timestamp,
     /// At that time the spec was changed, but not the status.
     #[serde(default, rename = "kept", skip_serializing_if = "std::ops::Not::not")]

@@ -8,6 +8,7 @@ use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::apimachinery::go::GoDuration;
+use crate::apimachinery::json::time;
 
 /// A load over time.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -162,9 +163,9 @@ pub enum LoadNote {
     /// The server's warnings, in its words.
     Warning(String),
     /// The history begins later than requested.
-    Begins(Timestamp),
+    Begins(#[serde(deserialize_with = "time::deserialize")] Timestamp),
     /// The history ends earlier than requested.
-    Ends(Timestamp),
+    Ends(#[serde(deserialize_with = "time::deserialize")] Timestamp),
     /// Something was not recorded.
     NotRecorded(LoadPart),
     /// The server has series of several HPAs of the name, which differ in a label.
@@ -186,7 +187,7 @@ pub enum LoadNote {
     /// The share of the samples in which the usage of a pod is missing in the total.
     Unmeasured(f64),
     /// The target had no replicas before this time, where the load begins.
-    AtZeroUntil(Timestamp),
+    AtZeroUntil(#[serde(deserialize_with = "time::deserialize")] Timestamp),
     /// The HPA had a different value of a field until a time.
     #[serde(rename_all = "camelCase")]
     SpecChanged {
@@ -195,6 +196,7 @@ pub enum LoadNote {
         /// The value.
         from: String,
         /// The time.
+        #[serde(deserialize_with = "time::deserialize")]
         until: Timestamp,
     },
     /// The request of a pod has changed.

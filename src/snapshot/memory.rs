@@ -26,7 +26,7 @@ pub struct Recommendation {
     /// The proposal.
     pub replicas: i32,
     /// When it was made.
-    #[serde(serialize_with = "time::serialize")]
+    #[serde(with = "time")]
     pub time: Timestamp,
 }
 
@@ -37,7 +37,7 @@ pub struct ScaleEvent {
     /// The change in replicas.
     pub replicas: i32,
     /// When it happened.
-    #[serde(serialize_with = "time::serialize")]
+    #[serde(with = "time")]
     pub time: Timestamp,
     /// Older than every policy's period at an earlier pass; its slot may be reused.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

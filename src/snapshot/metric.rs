@@ -12,7 +12,7 @@ use super::pod::{Meta, Name, ResourceName, ZERO_TIME};
 use super::shared::{Share, Shared};
 use super::{ObjectValue, PodValue};
 use crate::apimachinery::go::GoDuration;
-use crate::apimachinery::json::{duplicate, null_as_default};
+use crate::apimachinery::json::{duplicate, null_as_default, optional_time};
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::{LabelSelector, Labels};
 use crate::order::{self, Cursor};
@@ -103,6 +103,7 @@ impl ContainerUsage {
 struct WirePodMetrics<'a> {
     #[serde(deserialize_with = "null_as_default")]
     metadata: Meta<'a>,
+    #[serde(deserialize_with = "optional_time::deserialize")]
     timestamp: Option<Timestamp>,
     window: GoDuration,
     #[serde(deserialize_with = "null_as_default")]
@@ -248,6 +249,7 @@ struct MetricValueWire {
     metric: Option<MetricWire>,
     metric_name: Option<String>,
     selector: Option<LabelSelector>,
+    #[serde(deserialize_with = "optional_time::deserialize")]
     timestamp: Option<Timestamp>,
     window_seconds: Option<i64>,
     window: Option<i64>,
@@ -313,7 +315,7 @@ pub struct ExternalMetricValue {
     #[serde(default, deserialize_with = "null_as_default")]
     pub metric_labels: Labels,
     /// When it was measured.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "optional_time::deserialize")]
     pub timestamp: Option<Timestamp>,
     /// The value.
     #[serde(default, deserialize_with = "null_as_default")]

@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::load::{LoadNote, LoadQuery};
+use crate::apimachinery::json::time;
 
 /// The past of a pass, according to a history of samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -18,6 +19,7 @@ pub struct Past {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<LoadNote>,
     /// When the HPA was read; the history lacks most of its spec.
+    #[serde(deserialize_with = "time::deserialize")]
     pub read: Timestamp,
     /// The seconds between two scrapes of the usage, if they could be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -100,6 +102,7 @@ impl Bounds {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PastPass {
     /// Its time.
+    #[serde(deserialize_with = "time::deserialize")]
     pub time: Timestamp,
     /// The bounds of its recommendation.
     pub recommended: Bounds,
@@ -118,8 +121,10 @@ pub struct PastRescale {
     /// The change in replicas, positive for an increase.
     pub replicas: i32,
     /// Its earliest time.
+    #[serde(deserialize_with = "time::deserialize")]
     pub from: Timestamp,
     /// Its latest time.
+    #[serde(deserialize_with = "time::deserialize")]
     pub until: Timestamp,
 }
 
@@ -130,6 +135,7 @@ pub struct RecordedReplicas {
     /// The replicas.
     pub replicas: i32,
     /// When they were first recorded.
+    #[serde(deserialize_with = "time::deserialize")]
     pub time: Timestamp,
 }
 

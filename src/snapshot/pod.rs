@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::manager::ManagerSettings;
 use super::shared::{Share, Shared};
 use crate::apimachinery::annotations::Annotations;
-use crate::apimachinery::json::{Text, duplicate, null_as_default};
+use crate::apimachinery::json::{Text, duplicate, null_as_default, optional_time};
 use crate::apimachinery::metadata::{Condition, OwnerReference};
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::Labels;
@@ -325,10 +325,16 @@ pub struct Meta<'a> {
     #[serde(skip_serializing_if = "Labels::is_empty", deserialize_with = "null_as_default")]
     pub labels: Cow<'a, Labels>,
     /// Set once the object is being deleted.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "optional_time::deserialize"
+    )]
     pub deletion_timestamp: Option<Timestamp>,
     /// When the object was created.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "optional_time::deserialize"
+    )]
     pub creation_timestamp: Option<Timestamp>,
     /// The annotations about scaling.
     #[serde(skip_serializing_if = "Annotations::is_empty", deserialize_with = "null_as_default")]
@@ -471,7 +477,7 @@ mod wire {
     use super::super::manager::Arguments;
     use super::{
         ConditionStatus, Cow, Deserialize, ManagerSettings, Meta, Phase, ReadyCondition, Requests,
-        Serialize, Text, Timestamp, ZERO_TIME, null_as_default,
+        Serialize, Text, Timestamp, ZERO_TIME, null_as_default, optional_time,
     };
 
     #[derive(Serialize, Deserialize, Default)]
@@ -530,7 +536,10 @@ mod wire {
     pub(crate) struct Status {
         #[serde(deserialize_with = "null_as_default")]
         pub(crate) phase: Phase,
-        #[serde(skip_serializing_if = "Option::is_none")]
+        #[serde(
+            skip_serializing_if = "Option::is_none",
+            deserialize_with = "optional_time::deserialize"
+        )]
         pub(crate) start_time: Option<Timestamp>,
         #[serde(
             skip_serializing_if = "Conditions::is_empty",

@@ -259,7 +259,7 @@ fn the_rules_are_those_of_the_server() {
         said
     };
     let behaves = "the server is v1.36.2 and emulates v1.35";
-    let unread = "the server's version is ignored: \"x\" is not a version such as v1.31.4";
+    let unread = "the server's version is ignored: not a version such as v1.31.4";
     let newer = "v1.41.0 is newer than the latest known rules: those of v1.38 apply";
     for (said, args, rules, note) in [
         (json!({}), &[][..], "v1.36.2", ""),

@@ -264,7 +264,7 @@ fn the_version_decides_the_rules_and_gates() {
 
     let gates = |version: &str| format!("kubernetesVersion: {version}\n");
     let old = "kubernetesVersion: v1.22 is older than v1.23, the oldest rules known";
-    let odd = "kubernetesVersion: \"new\" is not a version such as v1.31.4";
+    let odd = "kubernetesVersion: not a version such as v1.31.4";
     let first = "--kubernetes-version takes precedence";
     let removed = "unknown feature gate HPAConfigurableTolerance";
     for (state, more, error, hint) in [

@@ -2,12 +2,14 @@
 //! metric; what to do about it is reported separately. Follows `rest_metrics_client.go` of
 //! `pkg/controller/podautoscaler/metrics`.
 
+use std::sync::Arc;
+
 use futures_util::{StreamExt, stream};
 
 use super::super::Failure;
 use super::Fetch;
 use super::pages::{OBJECTS, too_many};
-use super::read::{List, SharingList, read};
+use super::read::{List, SharingList, Together, read};
 use super::right::advice;
 use crate::apimachinery::selector::LabelSelector;
 use crate::cluster::fetch::discovery::{Discovery, Resource, built_in, segment};
@@ -102,7 +104,8 @@ impl Fetch<'_> {
         custom: &Result<String, Miss>,
     ) -> Vec<Result<MetricAnswer, Miss>> {
         let metrics = hpa.spec.metrics.iter();
-        let requests = metrics.map(|spec| self.value(spec, selector, discovery, custom));
+        let together = Arc::default();
+        let requests = metrics.map(|spec| self.value(spec, selector, discovery, custom, &together));
         stream::iter(requests).buffered(AT_ONCE).collect().await
     }
 
@@ -112,6 +115,7 @@ impl Fetch<'_> {
         selector: &str,
         discovery: &Result<Discovery, Failure>,
         custom: &Result<String, Miss>,
+        together: &Arc<Together>,
     ) -> Result<MetricAnswer, Miss> {
         let namespace = segment(self.namespace);
         match spec.source() {
@@ -124,7 +128,7 @@ impl Fetch<'_> {
                     segment(selector),
                     metric_query(source.metric.selector.as_ref(), "&metricLabelSelector"),
                 );
-                let values = self.custom_values(&path).await?;
+                let values = self.custom_values(&path, together).await?;
                 Ok(MetricAnswer::Pods(values.iter().map(MetricValue::of_pod).collect()))
             }
             MetricSource::Object(source) => {
@@ -144,7 +148,7 @@ impl Fetch<'_> {
                     let name = segment(&object.name);
                     format!("{root}/{}/{name}/{metric}{query}", resource.group_resource())
                 };
-                let values = self.custom_values(&path).await?;
+                let values = self.custom_values(&path, together).await?;
                 Ok(MetricAnswer::Object(values.iter().map(MetricValue::of_object).collect()))
             }
             MetricSource::External(source) => {
@@ -154,7 +158,7 @@ impl Fetch<'_> {
                     metric_query(source.metric.selector.as_ref(), "?labelSelector"),
                 );
                 let page: List<ExternalMetricValue> =
-                    self.metrics_json(&path, "ExternalMetricValueList").await?;
+                    self.metrics_json(&path, "ExternalMetricValueList", together).await?;
                 let values = page.items.into_iter().flatten().map(|value| ExternalValue {
                     value: value.value.milli_value(),
                     labels: value.metric_labels,
@@ -166,8 +170,12 @@ impl Fetch<'_> {
         }
     }
 
-    async fn custom_values(&self, path: &str) -> Result<Vec<MetricValue>, Failure> {
-        let page: List<MetricValue> = self.metrics_json(path, "MetricValueList").await?;
+    async fn custom_values(
+        &self,
+        path: &str,
+        together: &Arc<Together>,
+    ) -> Result<Vec<MetricValue>, Failure> {
+        let page: List<MetricValue> = self.metrics_json(path, "MetricValueList", together).await?;
         Ok(page.items.unwrap_or_default())
     }
 }

@@ -18,6 +18,7 @@ mod scale;
 mod surroundings;
 pub mod watch;
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::{Either, LocalBoxFuture, Shared, select};
@@ -31,7 +32,7 @@ use tokio::{join, pin};
 use self::lists::Lists;
 use self::metrics::{Miss, custom_version};
 use self::optional::OptionalAnswers;
-use self::read::read;
+use self::read::{Together, read, read_within};
 use self::right::denied;
 use self::scale::Found;
 use self::surroundings::{SurroundingAnswers, Wish, Wishes, keep_names};
@@ -357,14 +358,18 @@ impl Fetch<'_> {
         Ok((self.object(path, kind, &response.body).await?, response.date))
     }
 
-    /// Asks as the controller does; the outcome is the controller's.
+    /// Asks as the controller does, for one of several answers; the outcome is the controller's.
     async fn metrics_json<T: for<'de> Deserialize<'de> + Send + 'static>(
         &self,
         path: &str,
-        kind: &str,
+        kind: &'static str,
+        together: &Arc<Together>,
     ) -> Result<T, Failure> {
         let body = self.metrics_body(path).await?;
-        self.object(path, kind, &body).await
+        let together = Arc::clone(together);
+        let read =
+            move |body: &[u8]| together.read(body, |elements| read_within(kind, body, elements));
+        self.session.object(path, &body, read).await
     }
 
     /// Reads the object of a kind that was requested at a path.

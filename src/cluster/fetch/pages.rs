@@ -34,6 +34,9 @@ pub(super) const OBJECTS: usize = PAGES * PAGE;
 /// The maximum length of all pages of a list together, inflated.
 const LONGEST: usize = 2 << 30;
 
+/// The maximum length of what may be kept of them: without the lists that are cut out.
+const LONGEST_KEPT: usize = 1 << 30;
+
 /// How many pages may be unread, or being read, before the next one is requested.
 const UNREAD: usize = 4;
 
@@ -127,6 +130,7 @@ impl Fetch<'_> {
             items,
             spare: Mutex::default(),
             length: AtomicUsize::new(0),
+            kept: AtomicUsize::new(0),
             count: AtomicUsize::new(0),
             elements: AtomicUsize::new(0),
         });
@@ -222,6 +226,8 @@ struct Reader<T> {
     spare: Mutex<Vec<Vec<u8>>>,
     /// How many bytes have been read so far.
     length: AtomicUsize,
+    /// How many of them are of fields that may be kept.
+    kept: AtomicUsize,
     /// How many items are kept of them.
     count: AtomicUsize,
     /// How many elements these have.
@@ -239,6 +245,12 @@ impl<T> Reader<T> {
         }
         let ReadItems { read, unread } = &self.items;
         let kept = unread.map_or(length, |field| json::cut_lists(content, field));
+        if self.kept.fetch_add(kept, Ordering::Relaxed) + kept > LONGEST_KEPT {
+            return Err(format!(
+                "the objects of the list are longer than {} GiB",
+                LONGEST_KEPT >> 30
+            ));
+        }
         let elements = Elements::of_answer();
         let items = match read(&content[..kept], &elements) {
             // The error states a place, which is to be that in the whole page.
@@ -290,6 +302,7 @@ mod tests {
             items,
             spare: Mutex::default(),
             length: none(),
+            kept: none(),
             count: none(),
             elements: none(),
         };

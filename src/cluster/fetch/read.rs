@@ -3,12 +3,14 @@
 //! of this one are read.
 
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::de::{Read, SliceRead};
 
-use crate::apimachinery::json;
+use crate::apimachinery::json::{self, Elements};
+use crate::cluster::http::body::MOST;
 use crate::snapshot::shared::{Share, Shared, Sharing};
 
 /// A list of objects, or a page of one.
@@ -32,10 +34,48 @@ impl<T> SharingList<T> {
 
 /// Reads an object of a kind; an empty kind accepts any object.
 pub(in super::super) fn read<T: DeserializeOwned>(kind: &str, body: &[u8]) -> Result<T, String> {
+    read_within(kind, body, &Elements::of_answer())
+}
+
+/// Reads an object of a kind with no more than these elements.
+pub(super) fn read_within<T: DeserializeOwned>(
+    kind: &str,
+    body: &[u8],
+    elements: &Elements,
+) -> Result<T, String> {
     if !kind.is_empty() {
         next_page(kind, SliceRead::new(body))?;
     }
-    json::read(body)
+    json::read_within(body, elements)
+}
+
+/// What several answers that are kept may have together: as much as one.
+#[derive(Debug, Default)]
+pub(super) struct Together {
+    bytes: AtomicUsize,
+    elements: AtomicUsize,
+}
+
+impl Together {
+    /// Reads one of them.
+    pub(super) fn read<T>(
+        &self,
+        body: &[u8],
+        read: impl FnOnce(&Elements) -> Result<T, String>,
+    ) -> Result<T, String> {
+        if self.bytes.fetch_add(body.len(), Ordering::Relaxed) + body.len() > MOST {
+            let most = MOST >> 20;
+            return Err(format!("the answers of all metrics are larger than {most} MiB"));
+        }
+        let elements = Elements::of_answer();
+        let answer = read(&elements)?;
+        let used = elements.used();
+        if self.elements.fetch_add(used, Ordering::Relaxed) + used > Elements::MOST {
+            let most = Elements::MOST;
+            return Err(format!("the answers of all metrics have more than {most} elements"));
+        }
+        Ok(answer)
+    }
 }
 
 /// The pages after one.
@@ -120,7 +160,25 @@ impl<'de> Visitor<'de> for &mut Head {
 
 #[cfg(test)]
 mod tests {
-    use super::{SliceRead, next_page};
+    use super::{SliceRead, Together, next_page, read_within};
+
+    #[test]
+    fn answers_of_metrics_have_a_limit_together() {
+        let together = Together::default();
+        let list = format!("[{}0]", "0,".repeat(199_999));
+        let read = |body: &[u8]| {
+            let read = together.read(body, |most| read_within::<Vec<i32>>("", body, most));
+            read.map(|list| list.len())
+        };
+        assert_eq!([read(list.as_bytes()), read(list.as_bytes())], [Ok(200_000), Ok(200_000)]);
+        let e = read(list.as_bytes()).unwrap_err();
+        assert_eq!(e, "the answers of all metrics have more than 500000 elements");
+        let together = Together::default();
+        let read = |body: &[u8]| together.read(body, |_| Ok(()));
+        let long = vec![b' '; 100 << 20];
+        assert_eq!(read(&long), Ok(()));
+        assert_eq!(read(&long).unwrap_err(), "the answers of all metrics are larger than 128 MiB");
+    }
 
     #[test]
     fn the_token_is_found_before_the_items_are_read() {

@@ -64,13 +64,20 @@ impl Drop for Held {
 #[derive(Debug, Clone)]
 pub struct Body {
     content: Bytes,
-    _held: Arc<Held>,
+    held: Arc<Held>,
 }
 
 impl Body {
     /// Whether it is read sooner than another thread could begin to.
     pub(super) fn is_short(&self) -> bool {
         self.content.len() <= SHORT
+    }
+
+    /// Holds as much again for what is made of it, until that is dropped.
+    pub(crate) fn hold_again(&self) -> io::Result<Held> {
+        let mut held = Held::of(&self.held.total);
+        held.resize(self.content.len())?;
+        Ok(held)
     }
 
     /// Returns what a reader makes of it.
@@ -121,12 +128,12 @@ impl Packed {
     pub(crate) fn unpack(self) -> io::Result<Body> {
         self.check()?;
         if !self.gzip {
-            return Ok(Body { content: self.bytes.into(), _held: self.held.into() });
+            return Ok(Body { content: self.bytes.into(), held: self.held.into() });
         }
         let (mut memory, mut held) = (Vec::new(), Held::of(&self.held.total));
         let length = self.inflate(&mut memory, &mut |size| held.resize(size))?;
         memory.truncate(length);
-        Ok(Body { content: memory.into(), _held: held.into() })
+        Ok(Body { content: memory.into(), held: held.into() })
     }
 
     /// Stores the content at the start of `memory`, and returns it.

@@ -42,6 +42,9 @@ const JSON: &str = "application/json";
 /// The most memory of one body that is kept for the next.
 const REUSED: usize = 8 << 20;
 
+/// How many warnings of a server are kept.
+const WARNINGS: usize = 100;
+
 /// The verbosity from which retries are shown.
 const RETRIES: i32 = 1;
 /// The verbosity from which each request is shown.
@@ -610,11 +613,17 @@ impl Session {
                 json::text(body).map_or_else(|_| String::new(), std::borrow::Cow::into_owned)
             };
             let body = body.unpack().map_or_else(|_| String::new(), |body| body.read(whole));
-            let body = credential.struck_from(body);
-            let body = body.as_bytes();
-            let mut status = ApiStatus::read(code, method.as_str(), path, &content_type, body);
-            // It may have been escaped in the body.
-            status.each_text(&|text| *text = credential.struck_from(std::mem::take(text)));
+            let mut status =
+                ApiStatus::read(code, method.as_str(), path, &content_type, body.as_bytes());
+            status.each_text(&|text| {
+                // What a cut leaves of a secret is in the second half, and goes with it.
+                text.truncate(json::boundary(text, 2 * status::LONGEST_TEXT));
+                *text = credential.struck_from(std::mem::take(text));
+                if text.len() > status::LONGEST_TEXT {
+                    text.truncate(json::boundary(text, status::LONGEST_TEXT));
+                    text.push_str(" ...");
+                }
+            });
             let (failure, _) = fail(FailureKind::Api(Box::new(status)));
             let seconds = text(header::RETRY_AFTER).and_then(|text| text.parse().ok());
             return Err((failure, seconds.map(Duration::from_secs)));
@@ -707,10 +716,13 @@ impl Session {
     fn keep_warnings(&self, headers: &HeaderMap, credential: &Secrets) {
         let mut kept = lock(&self.inner.warnings);
         for value in headers.get_all(header::WARNING) {
+            if kept.len() >= WARNINGS {
+                return;
+            }
             let value = String::from_utf8_lossy(value.as_bytes());
             let value = credential.struck_from(value.into_owned());
             for text in warning::texts(&value) {
-                if !kept.contains(&text) {
+                if !kept.contains(&text) && kept.len() < WARNINGS {
                     kept.push(text);
                 }
             }

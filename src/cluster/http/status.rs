@@ -3,7 +3,6 @@
 //! `NewGenericServerResponse` of apimachinery and `newUnstructuredResponseError` of client-go.
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::apimachinery::json;
 
@@ -16,8 +15,6 @@ pub struct ApiStatus {
     pub reason: String,
     /// client-go's `Error()`, which the controller writes.
     pub message: String,
-    /// The Status object's details.
-    pub details: Option<Value>,
     /// Whether the body was a Status object. If not, the message is client-go's own.
     pub from_server: bool,
     /// The start of a body that is not a Status object.
@@ -25,6 +22,9 @@ pub struct ApiStatus {
     /// Whether that body is a web page, such as a load balancer's.
     pub html: bool,
 }
+
+/// The longest text of a Status that is kept: more than any condition of an object shows.
+pub(super) const LONGEST_TEXT: usize = 8 << 10;
 
 #[derive(Deserialize)]
 #[serde(default)]
@@ -34,7 +34,6 @@ struct Status {
     status: String,
     message: String,
     reason: String,
-    details: Option<Value>,
 }
 
 impl ApiStatus {
@@ -52,12 +51,11 @@ impl ApiStatus {
                 code,
                 reason: status.reason,
                 message: status.message,
-                details: status.details,
                 from_server: true,
                 ..Self::default()
             };
         }
-        let text = String::from_utf8_lossy(&body[..body.len().min(8192)]);
+        let text = String::from_utf8_lossy(&body[..body.len().min(2 * LONGEST_TEXT)]);
         let text = text.trim();
         let media = content_type.split(';').next().unwrap_or_default().trim();
         let is_text = media.is_empty() || media.starts_with("text/");
@@ -67,7 +65,6 @@ impl ApiStatus {
             code,
             reason: reason.to_owned(),
             message: format!("{message}{}", asked(method, path)),
-            details: None,
             from_server: false,
             body: text.to_owned(),
             html: media == "text/html" || text.starts_with('<'),
@@ -78,18 +75,7 @@ impl ApiStatus {
 impl ApiStatus {
     /// Changes each of its texts that the server wrote.
     pub(crate) fn each_text(&mut self, change: &dyn Fn(&mut String)) {
-        fn within(value: &mut Value, change: &dyn Fn(&mut String)) {
-            match value {
-                Value::String(text) => change(text),
-                Value::Array(list) => list.iter_mut().for_each(|value| within(value, change)),
-                Value::Object(object) => {
-                    object.values_mut().for_each(|value| within(value, change));
-                }
-                Value::Null | Value::Bool(_) | Value::Number(_) => {}
-            }
-        }
         [&mut self.reason, &mut self.message, &mut self.body].into_iter().for_each(change);
-        self.details.iter_mut().for_each(|details| within(details, change));
     }
 }
 

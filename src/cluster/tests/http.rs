@@ -9,7 +9,7 @@ use super::{Directory, wait};
 use crate::args::ConnectionFlags;
 use crate::cluster::http::body::{Held, Packed};
 use crate::cluster::http::failure::{FailureKind, Waiting};
-use crate::cluster::{Failure, Session, connect};
+use crate::cluster::{ApiStatus, Failure, Session, connect};
 use crate::error::Error;
 use crate::secret::Secret;
 
@@ -159,6 +159,23 @@ fn a_failed_connection_in_client_gos_words() {
                 "Get \"{scheme}://{host}/a?b=c\": dial tcp {host}: connect: connection refused"
             )
         );
+    }
+}
+
+#[test]
+fn texts_of_failures_have_a_limit() {
+    let long = "&".repeat(1 << 18);
+    let status =
+        format!(r#"{{"kind":"Status","status":"Failure","message":"{long}","reason":"{long}"}}"#);
+    for (body, kind) in [(&status, "application/json"), (&long, "text/plain")] {
+        let kind = format!("Content-Type: {kind}\r\n");
+        let (result, ..) = ask(&[answer("403 Forbidden", &kind, body)], "/a");
+        let failure = result.expect_err("it failed");
+        let ApiStatus { reason, message, body, .. } = failure.api().expect("an answer");
+        for text in [reason, message, body] {
+            assert!(text.len() < 9_000, "{}", text.len());
+        }
+        assert!(message.ends_with(" ..."), "{kind}{message}");
     }
 }
 

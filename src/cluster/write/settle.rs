@@ -165,11 +165,17 @@ fn is_gone(failure: &Failure) -> bool {
 }
 
 /// Looks once for a write whose request was refused: something on the way may have sent it twice, and the first
-/// may have been executed. Whatever else the look shows, the refusal stands.
+/// may have been executed. The refusal stands unless the look shows the write, or a change that may be it.
 async fn despite<W: Write>(write: &W, failure: Failure, stands: Fate<W::State>) -> Fate<W::State> {
+    let refused = failure.to_string();
     match timeout(LOOKING, write.look()).await {
         Ok(Ok(ReadBack::Written(state, true))) => {
-            Fate::Written { state, told: Told::Reading(failure.to_string(), true) }
+            Fate::Written { state, told: Told::Reading(refused, true) }
+        }
+        Ok(Ok(ReadBack::Written(_, false))) => Fate::Unknown(refused, NO_WRITER.to_owned()),
+        Ok(Ok(ReadBack::Changed(_, what))) => Fate::Unknown(refused, what),
+        Ok(Ok(ReadBack::Replaced(what, false))) => {
+            Fate::Unknown(refused, format!("{what}; {NO_WRITER}"))
         }
         _ => stands,
     }
@@ -554,6 +560,56 @@ mod tests {
         let (_, did) = settle(vec![], vec![], std::future::pending());
         let count = did.split(' ').filter(|it| matches!(*it, "s" | "l")).count();
         assert_eq!(count, REQUESTS as usize);
+    }
+
+    /// A write that is refused, and what a look shows then.
+    struct Denied(RefCell<Option<Result<ReadBack<u8>, Failure>>>);
+
+    impl Write for Denied {
+        type State = u8;
+
+        async fn send(&self) -> Result<u8, Failure> {
+            let status = ApiStatus { code: 403, from_server: true, ..ApiStatus::default() };
+            let kind = FailureKind::Api(Box::new(status));
+            Err(Failure { kind, ..Failure::unreadable("host", "/scale", "") })
+        }
+
+        async fn look(&self) -> Result<ReadBack<u8>, Failure> {
+            self.0.borrow_mut().take().expect("it looks once")
+        }
+
+        async fn pause(&self, _: Duration) {}
+
+        fn open(&self) -> String {
+            String::new()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_refusal_stands_unless_a_change_may_be_the_write() {
+        let what = || "3 replicas".to_owned();
+        for (shown, ends) in [
+            (Ok(ReadBack::Written(1, true)), "written"),
+            (Ok(ReadBack::Written(1, false)), "unknown: who wrote it cannot be read"),
+            (Ok(ReadBack::Changed(3, what())), "unknown: 3 replicas"),
+            (
+                Ok(ReadBack::Replaced(what(), false)),
+                "unknown: 3 replicas; who wrote it cannot be read",
+            ),
+            (Ok(ReadBack::Replaced(what(), true)), "refused"),
+            (Ok(ReadBack::Still), "refused"),
+            (Ok(ReadBack::Hidden), "refused"),
+            (Err(Failure::unreadable("host", "/scale", "")), "refused"),
+        ] {
+            let fate = settled(&Denied(RefCell::new(Some(shown))), std::future::pending()).await;
+            let found = match fate {
+                Fate::Written { .. } => "written".to_owned(),
+                Fate::Refused(_) => "refused".to_owned(),
+                Fate::Unknown(_, why) => format!("unknown: {why}"),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(found, ends);
+        }
     }
 
     #[test]

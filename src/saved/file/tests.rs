@@ -190,8 +190,7 @@ fn a_fault_is_told_with_its_place_and_field() {
         ),
         (
             "apiVersion: kubectl-hpa/v1alpha1\nkind: ControllerState\nnow: today\n",
-            "in:3:6: now: failed to parse four digit integer as year: invalid digit, expected 0-9 \
-             but got t",
+            "in:3:6: now: not a time such as 2026-11-21T07:06:29Z",
         ),
         (
             "apiVersion: kubectl-hpa/v1alpha1\nkind: ControllerState\nerrors: [{api: scale}]\n",

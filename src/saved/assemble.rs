@@ -340,7 +340,10 @@ pub(crate) fn surroundings(
         metadata.namespace.as_deref().unwrap_or(default_namespace) == namespace
     };
     Surroundings {
-        workloads: here(&objects.workloads, |it| is_here(&it.metadata)),
+        workloads: {
+            let all = objects.workloads.iter().filter(|it| is_here(&it.metadata));
+            Vec::from_iter(all.cloned()).into()
+        },
         scaled_objects: here(&objects.scaled_objects, |it| is_here(&it.metadata)),
         vertical_pod_autoscalers: here(&objects.vertical_pod_autoscalers, |it| {
             is_here(&it.metadata)

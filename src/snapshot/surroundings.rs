@@ -1,7 +1,8 @@
 //! The surroundings of a pass: objects that the controller does not read for it, but that explain its answer.
 //! Each of them is optional; an object that is missing here may still exist. Nothing here evaluates them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::{Deref, DerefMut};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -21,7 +22,7 @@ use crate::apimachinery::selector::LabelSelector;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Surroundings {
     /// The known workloads of the namespace: the target, and owners of pods.
-    pub workloads: Shared<Vec<Workload>>,
+    pub workloads: Shared<Workloads>,
     /// KEDA's ScaledObjects.
     pub scaled_objects: Shared<Vec<ScaledObject>>,
     /// VerticalPodAutoscalers.
@@ -120,8 +121,7 @@ pub struct SupposedPods {
 impl Surroundings {
     /// Returns the workload that a reference names.
     pub fn workload(&self, reference: &CrossVersionObjectReference) -> Option<&Workload> {
-        let is_it = |it: &&Workload| it.metadata.name == reference.name && it.is_kind_of(reference);
-        self.workloads.iter().find(is_it)
+        self.workloads.named(&reference.name).find(|it| it.is_kind_of(reference))
     }
 
     /// Whether something serves the group of a metrics API that failed for a metric.
@@ -158,13 +158,51 @@ impl Surroundings {
 
     /// Returns the workload that an owner reference names.
     pub fn owner(&self, reference: &OwnerReference) -> Option<&Workload> {
-        self.workloads.iter().find(|workload| {
-            let Metadata { name, uid, .. } = &workload.metadata;
-            *name == reference.name
-                && workload.kind == reference.kind
+        self.workloads.named(&reference.name).find(|workload| {
+            let uid = &workload.metadata.uid;
+            workload.kind == reference.kind
                 && workload.group == names::group(&reference.api_version)
                 && (uid.is_empty() || reference.uid.is_empty() || *uid == reference.uid)
         })
+    }
+}
+
+/// Workloads that are found by their names, however many there are.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Workloads {
+    all: Vec<Workload>,
+    places: HashMap<String, Vec<usize>>,
+}
+
+impl From<Vec<Workload>> for Shared<Workloads> {
+    fn from(all: Vec<Workload>) -> Self {
+        let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+        for (place, workload) in all.iter().enumerate() {
+            places.entry(workload.metadata.name.clone()).or_default().push(place);
+        }
+        Workloads { all, places }.into()
+    }
+}
+
+impl Workloads {
+    /// Returns those of a name, in order.
+    fn named(&self, name: &str) -> impl Iterator<Item = &Workload> {
+        self.places.get(name).into_iter().flatten().map(|place| &self.all[*place])
+    }
+}
+
+impl Deref for Workloads {
+    type Target = [Workload];
+
+    fn deref(&self) -> &[Workload] {
+        &self.all
+    }
+}
+
+impl DerefMut for Workloads {
+    /// Everything but the names may change.
+    fn deref_mut(&mut self) -> &mut [Workload] {
+        &mut self.all
     }
 }
 

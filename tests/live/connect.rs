@@ -476,9 +476,15 @@ fn what_cannot_be_an_address_or_a_name_is_refused() {
         command.args(["explain", name, "--kubeconfig"]).arg(config.path());
         run(command.args(more))
     };
-    for place in ["https://127.0.0.1:65536", "127.0.0.1:4294967739", "https://[::1]:70000/x"] {
-        explain(NAME, &["-s", place])
-            .fails(2, &["error: the port of the server's address is not one from 0 to 65535\n"]);
+    for (place, port) in [
+        ("https://127.0.0.1:65536", " 65536"),
+        ("127.0.0.1:4294967739", " 4294967739"),
+        ("https://[::1]:70000/x", " 70000"),
+        ("127.0.0.1:s3cr3t", ""),
+    ] {
+        let error =
+            format!("error: the port{port} of the server's address is not one from 0 to 65535\n");
+        explain(NAME, &["-s", place]).fails(2, &[&error]);
     }
     for name in [".", "..", "hpa/.."] {
         explain(name, &[]).fails(2, &["error: invalid resource name \".", "may not be '."]);

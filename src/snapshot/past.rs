@@ -121,6 +121,9 @@ pub struct PastRescale {
     pub from: Timestamp,
     /// Its latest time.
     pub until: Timestamp,
+    /// Its most likely time, if it is not the middle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub likely: Option<Timestamp>,
 }
 
 /// A number of replicas that was recorded.

@@ -352,8 +352,8 @@ pub enum Note {
     },
     /// The load is of another time, and what was read is used as the state at its start.
     BegunWithLoad {
-        /// When it was read.
-        read: Timestamp,
+        /// When it was read, if that is known.
+        read: Option<Timestamp>,
     },
     /// A note about the load.
     OfLoad(LoadNote),

@@ -1375,6 +1375,26 @@ fn a_list_from_files_ends_when_its_lines_are_no_longer_read() {
 }
 
 #[test]
+fn the_time_of_a_state_that_lacks_it_is_not_the_clock() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/state.yaml");
+    let with = std::fs::read_to_string(path).expect("a state");
+    let time = "now: \"2026-11-23T00:05:00Z\"";
+    let without = with.lines().filter(|line| line.trim() != time).collect::<Vec<_>>().join("\n");
+    assert!(without.len() < with.len());
+    let week = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/week.csv");
+    for (state, said) in [
+        (with, "the HPA and the pods are those of 2026-11-23T00:05:00Z, used as"),
+        (without, "the HPA and the pods are those of the input, which lacks its time, used as"),
+    ] {
+        let printed =
+            answer(&["predict", "web", "-f", "-", "--trace", week, "-o", "json"], &state, &[]);
+        let printed: Value = serde_json::from_str(&printed).expect("JSON");
+        let notes = printed["notes"].to_string();
+        assert!(notes.contains(said), "{notes}");
+    }
+}
+
+#[test]
 fn the_memory_can_be_stated_by_hand() {
     let files = ["examples/nginx/after-30s/hpa.yaml", "examples/nginx/after-30s/pods.yaml"];
     let explain = |more: &[&str]| {

@@ -155,13 +155,12 @@ fn a_server_without_any_series_of_the_hpa_is_one_line_that_names_what_was_asked(
 }
 
 #[test]
-fn a_state_without_pods_is_told_before_the_first_query() {
+fn a_state_without_pods_and_template_is_told_before_the_first_query() {
     let hpa = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: web, namespace: shop}\n\
                spec: {maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, metrics: \
                [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 60}}}]}\n";
     let target = "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\n\
-                  spec: {replicas: 3, selector: {matchLabels: {app: web}}, template: {metadata: {labels: \
-                  {app: web}}, spec: {containers: [{name: web, resources: {requests: {cpu: 400m}}}]}}}\n";
+                  spec: {replicas: 3, selector: {matchLabels: {app: web}}}\n";
     let state = file("manifests.yaml", &format!("{hpa}{target}"));
     let mut command = program();
     command.args(["predict", "web", "-n", "shop", "-f", &state]);

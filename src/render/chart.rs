@@ -67,7 +67,10 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
     let events = (!events.is_empty())
         .then(|| format!("{} {}", signs.event, clean(&events.join(", "), layout.ascii)));
     let gaps = (!chart.gaps.is_empty()).then(|| format!("{} without an answer", signs.gap));
-    for key in filled(names.chain(mark).chain(events).chain(gaps), width - INDENT) {
+    let beyond = chart
+        .bounds_beyond()
+        .map(|(count, name)| format!("{} {} {count}", signs.beyond, clean(name, layout.ascii)));
+    for key in filled(names.chain(mark).chain(events).chain(gaps).chain(beyond), width - INDENT) {
         line(format!("{indent}{key}"));
     }
     for row in (0..rows.count).rev() {
@@ -399,6 +402,16 @@ pub(super) mod tests {
              0 %      50 %       100 %       150 %      200 %      250 %     300 %
              cpu, % of <requests>
         ");
+    }
+
+    #[test]
+    fn a_bound_that_is_far_above_the_lines_is_named() {
+        let far = (100, "max".to_owned());
+        let chart = Chart { bounds: vec![(2, "min".to_owned()), far], ..chart() };
+        let text = text(&chart, &Layout { width: Some(80), ..Layout::default() });
+        assert!(text.lines().next().is_some_and(|keys| keys.ends_with("   ↑ max 100")), "{text}");
+        let svg = crate::render::svg::svg(&chart);
+        assert!(svg.contains(">↑ max 100</text>") && !svg.contains(">max 100<"), "{svg}");
     }
 
     #[test]

@@ -1421,6 +1421,18 @@ fn pods_that_an_input_lacks_are_assumed_from_the_template_for_a_load() {
 }
 
 #[test]
+fn a_maximum_far_above_the_lines_of_a_backtest_is_named_at_the_edge() {
+    let example = |name: &str| format!("{}/examples/backtest/{name}", env!("CARGO_MANIFEST_DIR"));
+    let (state, week) = (example("state.yaml"), example("week.csv"));
+    let args = ["predict", "web", "-n", "shop", "-f", &state, "--trace", &week, "--max", "100"];
+    let picture = answer(&[&args[..], &["-o", "svg"]].concat(), "", &[]);
+    assert!(
+        picture.contains(">max 24</text>") && picture.contains(">↑ max 100</text>"),
+        "{picture}"
+    );
+}
+
+#[test]
 fn the_time_of_a_state_that_lacks_it_is_not_the_clock() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/state.yaml");
     let with = fs::read_to_string(path).expect("a state");

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::asked_by;
 use super::moment::{Moments, View};
-use super::replay::{Asked, Path, Player};
+use super::replay::{ReplayedCourse, Replayer, SampledPass};
 use crate::calendar::Calendar;
 use crate::engine;
 use crate::memory::{Memory, Remembered, infer, sampled};
@@ -27,15 +27,16 @@ pub(super) fn follow(input: &mut Input, moments: &Moments<'_>, base: &Snapshot, 
     if outcome == Bounds::exactly(likely) {
         return;
     }
-    let mut player = Player::new(base);
-    let path = player.best(moments.course(), &passes_around(moments, base, past));
+    let mut replayer = Replayer::new(base);
+    let path = replayer.best(moments.course(), &passes_around(moments, base, past));
     let left = path.as_ref().map(|path| path.left).filter(|left| outcome.contains(*left));
     let left = left.unwrap_or_else(|| likely.clamp(outcome.at_least, outcome.at_most));
     if left == likely {
         return;
     }
-    let mut asks = Asks { moments, base, known: Vec::new() };
-    let Some((past, view)) = asks.leading_to(left, &pasts(past, path.as_ref(), left), &mut player)
+    let mut asks = ViewedAsks { moments, base, known: Vec::new() };
+    let Some((past, view)) =
+        asks.leading_to(left, &pasts(past, path.as_ref(), left), &mut replayer)
     else {
         return;
     };
@@ -47,9 +48,10 @@ pub(super) fn follow(input: &mut Input, moments: &Moments<'_>, base: &Snapshot, 
 
 /// Returns the passes around the explained one, in order: those before it, as far as their history may matter, and
 /// those after it that may have made a change with it.
-fn passes_around(moments: &Moments<'_>, base: &Snapshot, past: &Past) -> Vec<Asked> {
+fn passes_around(moments: &Moments<'_>, base: &Snapshot, past: &Past) -> Vec<SampledPass> {
     let course = moments.course();
-    let asked = |time, bounds, likely| Asked { place: course.place(time), time, bounds, likely };
+    let asked =
+        |time, bounds, likely| SampledPass { place: course.place(time), time, bounds, likely };
     let window = infer::window(&base.hpa, &base.controller);
     let since = base.now.minus(window.plus(window));
     let first = past.passes.first().map_or(0, |own| course.place(own.time));
@@ -75,46 +77,46 @@ fn passes_around(moments: &Moments<'_>, base: &Snapshot, past: &Past) -> Vec<Ask
 }
 
 /// What the pass asks for over a view of the samples, which does not depend on what the controller remembers.
-struct Asks<'m> {
+struct ViewedAsks<'m> {
     moments: &'m Moments<'m>,
     base: &'m Snapshot,
-    known: Vec<(View, Option<AskedOver>)>,
+    known: Vec<(View, Option<ViewedAsk>)>,
 }
 
 /// What a pass asks for over a number of replicas; nothing if it cannot tell.
 #[derive(Debug, Clone, Copy)]
-struct AskedOver {
+struct ViewedAsk {
     current: i32,
     desired: Option<i32>,
 }
 
-impl Asks<'_> {
+impl ViewedAsks<'_> {
     /// Returns the first past and view that lead to the replicas that a pass left.
     fn leading_to(
         &mut self,
         left: i32,
         pasts: &[Past],
-        player: &mut Player,
+        replayer: &mut Replayer,
     ) -> Option<(Past, View)> {
         let Snapshot { hpa, controller, now, .. } = self.base;
         for shares in [View::WITHIN, View::PEAKS] {
             for past in pasts {
                 let memory = sampled::remember(past, &hpa.spec, controller, *now).likely;
                 for state in View::states() {
-                    if self.outcome(state, &memory, player) == Some(left) {
+                    if self.outcome(state, &memory, replayer) == Some(left) {
                         return Some((past.clone(), state));
                     }
                     // The more usage, the more replicas.
                     let (mut low, mut high) = (*shares.start(), *shares.end());
                     while low < high {
                         let middle = u32::midpoint(low, high);
-                        match self.outcome(state.with_share(middle), &memory, player) {
+                        match self.outcome(state.with_share(middle), &memory, replayer) {
                             Some(replicas) if replicas < left => low = middle + 1,
                             _ => high = middle,
                         }
                     }
                     let view = state.with_share(low);
-                    if self.outcome(view, &memory, player) == Some(left) {
+                    if self.outcome(view, &memory, replayer) == Some(left) {
                         return Some((past.clone(), view));
                     }
                 }
@@ -123,13 +125,13 @@ impl Asks<'_> {
         None
     }
 
-    fn outcome(&mut self, view: View, memory: &Memory, player: &mut Player) -> Option<i32> {
-        let AskedOver { current, desired } = self.over(view)?;
+    fn outcome(&mut self, view: View, memory: &Memory, replayer: &mut Replayer) -> Option<i32> {
+        let ViewedAsk { current, desired } = self.over(view)?;
         let Some(desired) = desired else { return Some(current) };
-        Some(player.replicas(self.base.now, memory, current, desired))
+        Some(replayer.replicas(self.base.now, memory, current, desired))
     }
 
-    fn over(&mut self, view: View) -> Option<AskedOver> {
+    fn over(&mut self, view: View) -> Option<ViewedAsk> {
         if let Some((_, known)) = self.known.iter().find(|(own, _)| *own == view) {
             return *known;
         }
@@ -138,7 +140,7 @@ impl Asks<'_> {
         let asked = snapshot.and_then(|snapshot| {
             let snapshot = Snapshot { now, ..snapshot };
             let current = snapshot.scale.as_ref().ok()?.spec_replicas;
-            Some(AskedOver { current, desired: asked_by(&snapshot).and_then(|(_, likely)| likely) })
+            Some(ViewedAsk { current, desired: asked_by(&snapshot).and_then(|(_, likely)| likely) })
         });
         self.known.push((view, asked));
         asked
@@ -147,7 +149,7 @@ impl Asks<'_> {
 
 /// Returns what may have been before a pass that left these replicas, the likeliest first: the course that agrees best
 /// with the record, the likeliest samples, and recommendations as near to the record as the samples allow, or nearer.
-fn pasts(past: &Past, path: Option<&Path>, left: i32) -> Vec<Past> {
+fn pasts(past: &Past, path: Option<&ReplayedCourse>, left: i32) -> Vec<Past> {
     let likeliest = path.map_or_else(|| past.clone(), |path| along(past, path));
     let with = |recommended: &dyn Fn(&PastPass) -> i32| {
         let mut own = likeliest.clone();
@@ -167,7 +169,7 @@ fn pasts(past: &Past, path: Option<&Path>, left: i32) -> Vec<Past> {
 }
 
 /// Returns the past with what was recommended and rescaled along a course.
-fn along(past: &Past, path: &Path) -> Past {
+fn along(past: &Past, path: &ReplayedCourse) -> Past {
     let mut past = past.clone();
     for pass in &mut past.passes {
         let own = path.recommended.iter().find(|own| own.time == pass.time);

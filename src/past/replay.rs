@@ -23,7 +23,7 @@ const REFUTED: u32 = 2;
 
 /// What a pass asked for, according to samples.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Asked {
+pub(super) struct SampledPass {
     /// The place of the pass.
     pub(super) place: i64,
     pub(super) time: Timestamp,
@@ -34,7 +34,7 @@ pub(super) struct Asked {
 
 /// A possible course of the passes.
 #[derive(Debug, Clone)]
-pub(super) struct Path {
+pub(super) struct ReplayedCourse {
     current: i32,
     misfits: u32,
     /// The recommendations, the oldest first.
@@ -47,12 +47,12 @@ pub(super) struct Path {
 
 /// The spec and the settings by which passes are run.
 #[derive(Debug)]
-pub(super) struct Player {
+pub(super) struct Replayer {
     bare: Snapshot,
     rules: Rules,
 }
 
-impl Player {
+impl Replayer {
     pub(super) fn new(snapshot: &Snapshot) -> Self {
         let mut bare = snapshot.clone();
         (bare.pods, bare.pod_metrics) = (Vec::new(), Vec::new());
@@ -75,9 +75,13 @@ impl Player {
 
     /// Returns the course with the fewest misfits; of several, the one that follows the likeliest samples longest.
     /// `passes` are in order.
-    pub(super) fn best(&mut self, course: &Course, passes: &[Asked]) -> Option<Path> {
+    pub(super) fn best(
+        &mut self,
+        course: &Course,
+        passes: &[SampledPass],
+    ) -> Option<ReplayedCourse> {
         let first = course.found_by(passes.first()?.place);
-        let start = |current| Path {
+        let start = |current| ReplayedCourse {
             current,
             misfits: 0,
             recommended: Vec::new(),
@@ -90,7 +94,7 @@ impl Player {
         }
         for (at, pass) in passes.iter().enumerate() {
             let (found, left) = (course.found_by(pass.place), course.found_by(pass.place + 1));
-            let mut next: Vec<Path> = Vec::new();
+            let mut next: Vec<ReplayedCourse> = Vec::new();
             for mut path in paths {
                 // Someone else may have changed the replicas.
                 path.current = path.current.clamp(found.at_least, found.at_most);
@@ -104,8 +108,14 @@ impl Player {
     }
 
     /// Returns how a course may go on after a pass, the likeliest way first.
-    fn after(&mut self, path: &Path, passes: &[Asked], at: usize, left: Bounds) -> Vec<Path> {
-        let Asked { time, likely, .. } = passes[at];
+    fn after(
+        &mut self,
+        path: &ReplayedCourse,
+        passes: &[SampledPass],
+        at: usize,
+        left: Bounds,
+    ) -> Vec<ReplayedCourse> {
+        let SampledPass { time, likely, .. } = passes[at];
         let current = path.current;
         let mut own = path.clone();
         own.recommended.extend(likely.map(|replicas| Recommendation { replicas, time }));
@@ -137,7 +147,13 @@ impl Player {
     }
 
     /// Runs a pass, whose own recommendation is the last one.
-    fn run(&mut self, path: &Path, time: Timestamp, current: i32, likely: Option<i32>) -> i32 {
+    fn run(
+        &mut self,
+        path: &ReplayedCourse,
+        time: Timestamp,
+        current: i32,
+        likely: Option<i32>,
+    ) -> i32 {
         if likely.is_none() {
             return current;
         }
@@ -151,13 +167,13 @@ impl Player {
     /// Changes what was recommended so that a pass leaves a count, if that is possible; returns the misfits.
     fn explain(
         &mut self,
-        path: &mut Path,
-        passes: &[Asked],
+        path: &mut ReplayedCourse,
+        passes: &[SampledPass],
         at: usize,
         outcome: i32,
         count: i32,
     ) -> u32 {
-        let Asked { time, bounds, likely, .. } = passes[at];
+        let SampledPass { time, bounds, likely, .. } = passes[at];
         let mut other = path.clone();
         if likely.is_none() {
             other.recommended.push(Recommendation {

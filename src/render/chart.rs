@@ -24,8 +24,8 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
     };
 
     let mut grid = vec![vec![' '; columns.count]; rows.count];
-    for (count, _) in &bounds {
-        if let Some(line) = rows.of_count(*count).filter(|row| *row < rows.plain) {
+    for (count, _) in bounds.iter().filter(|(count, _)| *count <= rows.highest) {
+        if let Some(line) = rows.of_count(*count) {
             grid[line].fill(signs.bound);
         }
     }
@@ -67,9 +67,11 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
     let events = (!events.is_empty())
         .then(|| format!("{} {}", signs.event, clean(&events.join(", "), layout.ascii)));
     let gaps = (!chart.gaps.is_empty()).then(|| format!("{} without an answer", signs.gap));
-    let beyond = chart
+    let beyond: Vec<String> = chart
         .bounds_beyond()
-        .map(|(count, name)| format!("{} {} {count}", signs.beyond, clean(name, layout.ascii)));
+        .map(|(count, name)| format!("{} {count}", clean(name, layout.ascii)))
+        .collect();
+    let beyond = (!beyond.is_empty()).then(|| format!("{} {}", signs.beyond, beyond.join(", ")));
     for key in filled(names.chain(mark).chain(events).chain(gaps).chain(beyond), width - INDENT) {
         line(format!("{indent}{key}"));
     }
@@ -410,6 +412,7 @@ pub(super) mod tests {
         let chart = Chart { bounds: vec![(2, "min".to_owned()), far], ..chart() };
         let text = text(&chart, &Layout { width: Some(80), ..Layout::default() });
         assert!(text.lines().next().is_some_and(|keys| keys.ends_with("   ↑ max 100")), "{text}");
+        assert_eq!(text.matches("┄ ").count(), 1, "the minimum alone has a line: {text}");
         let svg = crate::render::svg::svg(&chart);
         assert!(svg.contains(">↑ max 100</text>") && !svg.contains(">max 100<"), "{svg}");
     }

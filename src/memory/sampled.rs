@@ -10,10 +10,13 @@ use crate::calendar::Calendar;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::memory::{Recommendation, ScaleEvent};
-use crate::snapshot::past::{Past, PastPart, PastPass};
+use crate::snapshot::past::{Past, PastPart, PastPass, PastRescale};
 
 /// Passes are a sync period apart, except for delays that add up over a window.
 pub(super) const DRIFT: SignedDuration = SignedDuration::from_secs(2);
+
+/// What passes are apart beyond a sync period, at least.
+pub(crate) const LITTLE: SignedDuration = SignedDuration::from_nanos(1);
 
 /// Returns when the first pass over an HPA may have been.
 pub fn first_pass(created: Timestamp, controller: &Controller) -> Timestamp {
@@ -25,7 +28,7 @@ pub fn first_pass(created: Timestamp, controller: &Controller) -> Timestamp {
 }
 
 /// Returns the memory for a pass over a spec.
-pub(super) fn remember(
+pub fn remember(
     past: &Past,
     spec: &HpaSpec,
     controller: &Controller,
@@ -75,7 +78,10 @@ pub(super) fn remember(
         }));
     }
     let retention = up_window.max(down_window);
-    let likely = possible(retention).filter_map(|it| Some(entry(it, it.likely?)));
+    // Passes are a little more than a sync period apart: what is as old as a window has left it.
+    let likely = possible(retention).filter_map(|it| {
+        Some(Recommendation { replicas: it.likely?, time: it.time.minus(LITTLE) })
+    });
     Remembered {
         likely: Memory { recommendations: likely.collect(), scale_up_events, scale_down_events },
         knowledge: Knowledge::Inferred,
@@ -98,25 +104,26 @@ pub(super) fn changes(
 ) -> (Vec<Vec<ScaleEvent>>, Vec<ScaleEvent>) {
     let longest = spec.behavior.as_ref().and_then(|behavior| periods(behavior).pop_last());
     let Some(longest) = longest else { return (vec![Vec::new()], Vec::new()) };
-    let list = |time: &dyn Fn(bool, Timestamp, Timestamp) -> Timestamp| -> Vec<ScaleEvent> {
+    let list = |time: &dyn Fn(&PastRescale) -> Timestamp| -> Vec<ScaleEvent> {
         let changes = past.rescales.iter().map(|it| ScaleEvent {
             replicas: it.replicas,
-            time: time(it.replicas > 0, it.from, it.until),
+            time: time(it),
             outdated: false,
         });
         changes.filter(|it| it.time > now.minus(longest)).collect()
     };
     let mut lists: Vec<Vec<ScaleEvent>> = Vec::new();
     for (added, removed) in [(false, false), (true, true), (true, false), (false, true)] {
-        let one = list(&|is_up, from, until| match if is_up { added } else { removed } {
-            true => until,
-            false => from,
+        let one = list(&|it| match if it.replicas > 0 { added } else { removed } {
+            true => it.until,
+            false => it.from,
         });
         if !lists.contains(&one) {
             lists.push(one);
         }
     }
-    let likely = list(&|_, from, until| from.plus(until.duration_since(from) / 2));
+    let middle = |it: &PastRescale| it.from.plus(it.until.duration_since(it.from) / 2);
+    let likely = list(&|it| it.likely.unwrap_or_else(|| middle(it)));
     (lists, likely)
 }
 

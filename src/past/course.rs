@@ -10,6 +10,9 @@ use crate::snapshot::past::Bounds;
 /// How much later than a sync period after the last pass the next one may be, in milliseconds; it is never earlier.
 const LATE: i64 = 100;
 
+/// How many passes after the explained one are run at most.
+const FURTHEST: i64 = 8;
+
 /// A change of the replicas, with times in milliseconds since 1970.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Change {
@@ -120,7 +123,7 @@ impl Course {
     }
 
     /// Returns the place of the pass at a time, or of the next one.
-    fn place(&self, time: Timestamp) -> i64 {
+    pub(super) fn place(&self, time: Timestamp) -> i64 {
         -(self.likely - time.as_millisecond()).div_euclid(self.period)
     }
 
@@ -159,7 +162,8 @@ impl Course {
         self.found_by(self.place(time))
     }
 
-    fn found_by(&self, place: i64) -> Bounds {
+    /// Returns the bounds of the replicas that the pass at a place found.
+    pub(super) fn found_by(&self, place: i64) -> Bounds {
         let after = |is_made: &dyn Fn(&Placed) -> bool| {
             self.changes.iter().rposition(is_made).map_or(0, |it| it + 1)
         };
@@ -184,6 +188,17 @@ impl Course {
         let mut others = self.changes.iter().filter(|own| !own.change.by_pass);
         let is_mixed = others.any(|own| own.first <= 0 && 0 <= own.last);
         (!is_mixed).then(|| self.found_by(1))
+    }
+
+    /// The place of the last pass that may have made a change that pass 0 may have made.
+    pub(super) fn last_open(&self) -> i64 {
+        let open = self.changes.iter().filter(|own| own.first <= 0);
+        open.map(|own| own.last).max().unwrap_or(0).clamp(0, FURTHEST)
+    }
+
+    /// The most likely time of the pass at a place.
+    pub(super) fn time_of(&self, place: i64) -> Timestamp {
+        Timestamp::from_millisecond(self.likely + place * self.period).unwrap_or(Timestamp::MAX)
     }
 
     /// Returns the changes that earlier passes made, with their times as long before pass 0 as they were.

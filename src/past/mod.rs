@@ -5,6 +5,8 @@
 mod course;
 mod lacks;
 mod moment;
+mod record;
+mod replay;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -12,7 +14,7 @@ use crate::apimachinery::quantity::{Format, Quantity};
 use crate::calendar::Calendar;
 use crate::engine;
 use crate::error::Error;
-use crate::memory::{Memory, Remembered, infer, sampled};
+use crate::memory::{Memory, infer, sampled};
 use crate::outlook;
 use crate::prometheus::history::History;
 use crate::saved::assemble::save_command;
@@ -153,49 +155,8 @@ pub fn rewind(
     };
     input.notes.retain(is_of_settings);
     input.remark_anew(&before);
-    follow_record(&mut input, |view| moments.at(&base, at, view));
+    record::follow(&mut input, &moments, &base, at);
     Ok(input)
-}
-
-/// Makes what was recorded after a pass the likeliest answer, if a state between the samples leads to it: the record
-/// is what the pass did.
-fn follow_record(input: &mut Input, at: impl Fn(View) -> Option<Snapshot>) {
-    let Some(past) = input.evidence.past.clone() else { return };
-    let Some(outcome) = past.outcome else { return };
-    let left = |input: &Input| {
-        let memory = Remembered::of(input).likely;
-        engine::reconcile(&input.snapshot, &memory).replicas_after()
-    };
-    let is_recorded = |replicas: Option<i32>| replicas.is_some_and(|it| outcome.contains(it));
-    if left(input).is_none_or(|replicas| outcome.contains(replicas)) {
-        return;
-    }
-    // What the passes before it recommended is as open as its own samples.
-    let remembered: [fn(&PastPass) -> Option<i32>; 3] = [
-        |pass| pass.likely,
-        |pass| Some(pass.recommended.at_least),
-        |pass| Some(pass.recommended.at_most).filter(|it| *it < i32::MAX).or(pass.likely),
-    ];
-    let likely = remembered[0];
-    let within = remembered.map(|it| (it, View::within().collect::<Vec<_>>()));
-    let all = within.into_iter().chain([(likely, View::peaks().collect())]);
-    for (recommended, views) in all {
-        let mut own = past.clone();
-        own.passes.iter_mut().for_each(|pass| pass.likely = recommended(pass));
-        let mut other = input.clone();
-        other.evidence.past = Some(own);
-        for view in views {
-            let Some(snapshot) = at(view) else { continue };
-            other.snapshot = Snapshot { hpa: input.snapshot.hpa.clone(), ..snapshot };
-            if is_recorded(left(&other)) {
-                if let Some(past) = &mut other.evidence.past {
-                    past.decided = true;
-                }
-                *input = other;
-                return;
-            }
-        }
-    }
 }
 
 /// Returns the time from one pass to the next, in milliseconds.
@@ -367,12 +328,13 @@ fn before(
         replicas,
         from: time(from),
         until: time(until),
+        likely: None,
     });
     (passes, rescales.filter(|it| it.until >= since).collect())
 }
 
 /// Returns what a pass over a snapshot asks for, with an empty memory, which does not matter for that.
-fn asked(snapshot: &Snapshot) -> Option<(Bounds, Option<i32>)> {
+fn asked_by(snapshot: &Snapshot) -> Option<(Bounds, Option<i32>)> {
     let current = snapshot.scale.as_ref().ok()?.spec_replicas;
     let decision = engine::reconcile(snapshot, &Memory::default());
     let bounds = outlook::proposals(&decision, current)?;

@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::course::{Change, Course};
 use super::lacks::usage_of;
-use super::{SECOND, asked, no_selector};
+use super::{SECOND, asked_by, no_selector};
 use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::apimachinery::selector::{Labels, Selector};
 use crate::error::Error;
@@ -94,32 +94,28 @@ impl View {
         })
     }
 
-    /// What may have been, the most likely first.
-    pub(super) fn within() -> impl Iterator<Item = Self> {
-        Self::with_shares(0..=HEIGHTS)
-    }
-
-    /// What may have been if the load peaked between two scrapes, the lowest peaks first.
-    pub(super) fn peaks() -> impl Iterator<Item = Self> {
-        Self::with_shares(HEIGHTS + 1..=PEAK)
-    }
-
-    fn with_shares(shares: RangeInclusive<u32>) -> impl Iterator<Item = Self> {
+    /// What may have been, apart from the usage; the most likely first.
+    pub(super) fn states() -> impl Iterator<Item = Self> {
         let states = [(Side::Likely, false), (Side::Likely, true)].into_iter();
         let states = states.chain([(Side::Low, false), (Side::High, true)]);
-        let states = states.flat_map(|(time, is_later)| {
+        states.flat_map(|(time, is_later)| {
             [Side::Likely, Side::High, Side::Low].map(|measured| Self {
                 time,
                 is_later,
                 measured,
                 ..Self::LIKELY
             })
-        });
-        states.flat_map(move |own| {
-            let shares = shares.clone().map(Height::Share);
-            let usages = [Height::Shown].into_iter().chain(shares);
-            usages.map(move |usage| Self { usage, ..own })
         })
+    }
+
+    /// The shares of the usage that may have been read.
+    pub(super) const WITHIN: RangeInclusive<u32> = 0..=HEIGHTS;
+    /// The shares of a usage that peaked between two scrapes.
+    pub(super) const PEAKS: RangeInclusive<u32> = HEIGHTS + 1..=PEAK;
+
+    /// The same with another usage.
+    pub(super) fn with_share(self, share: u32) -> Self {
+        Self { usage: Height::Share(share), ..self }
     }
 }
 
@@ -191,7 +187,7 @@ impl<'h> Moments<'h> {
 
     /// Returns what a pass at a time asked for, and what most likely; `None` if it asked for nothing.
     pub(super) fn played(&self, base: &Snapshot, time: Timestamp) -> Option<(Bounds, Option<i32>)> {
-        let ask = |view| asked(&self.at(base, time, view)?);
+        let ask = |view| asked_by(&self.at(base, time, view)?);
         let likely = ask(View::LIKELY);
         let sides: Vec<Option<(Bounds, Option<i32>)>> = View::all().map(ask).collect();
         let mut known = sides.iter().chain([&likely]).flatten().map(|(bounds, _)| *bounds);
@@ -397,9 +393,10 @@ fn changes(history: &History, counts: &Samples) -> Vec<Change> {
 /// for.
 fn steps(history: &History, (from, before): (i64, f64), (until, after): (i64, f64)) -> Vec<Change> {
     let change = (after - before) as i32;
-    let pods = history.pods.iter().filter_map(|pod| pod.created);
+    // A pod that was seen at the first sample is none that the change added.
+    let later = history.pods.iter().filter(|pod| pod.seen.last(from).is_none());
     let within = |second: &i64| (from - SECOND < second * SECOND) && second * SECOND <= until;
-    let mut created: Vec<i64> = pods.filter(within).collect();
+    let mut created: Vec<i64> = later.filter_map(|pod| pod.created).filter(within).collect();
     created.sort_unstable();
     if change <= 0 || created.len() as i64 != i64::from(change) {
         // What a pass writes may be scraped at once, or a moment later.
@@ -583,7 +580,10 @@ struct Measured {
 /// whether it may have had none yet.
 fn pick(candidates: &[Measured], millis: i64, may_lack: bool, view: View) -> Option<Measured> {
     let until = |own: &Measured| own.end.min(millis);
-    let newest = candidates.iter().rev().find(|own| own.end <= millis);
+    let newest = candidates
+        .iter()
+        .rev()
+        .find(|own| own.end <= millis || own.end - own.window <= millis - AGE / 2);
     let shown = match view.measured {
         Side::Low if may_lack => return None,
         Side::Low => candidates.first(),

@@ -24,8 +24,8 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
     };
 
     let mut grid = vec![vec![' '; columns.count]; rows.count];
-    for (count, _) in &bounds {
-        if let Some(line) = rows.of_count(*count).filter(|row| *row < rows.plain) {
+    for (count, _) in bounds.iter().filter(|(count, _)| *count <= rows.highest) {
+        if let Some(line) = rows.of_count(*count) {
             grid[line].fill(signs.bound);
         }
     }
@@ -67,7 +67,12 @@ pub(crate) fn text(chart: &Chart, layout: &Layout) -> String {
     let events = (!events.is_empty())
         .then(|| format!("{} {}", signs.event, clean(&events.join(", "), layout.ascii)));
     let gaps = (!chart.gaps.is_empty()).then(|| format!("{} without an answer", signs.gap));
-    for key in filled(names.chain(mark).chain(events).chain(gaps), width - INDENT) {
+    let beyond: Vec<String> = chart
+        .bounds_beyond()
+        .map(|(count, name)| format!("{} {count}", clean(name, layout.ascii)))
+        .collect();
+    let beyond = (!beyond.is_empty()).then(|| format!("{} {}", signs.beyond, beyond.join(", ")));
+    for key in filled(names.chain(mark).chain(events).chain(gaps).chain(beyond), width - INDENT) {
         line(format!("{indent}{key}"));
     }
     for row in (0..rows.count).rev() {
@@ -399,6 +404,17 @@ pub(super) mod tests {
              0 %      50 %       100 %       150 %      200 %      250 %     300 %
              cpu, % of <requests>
         ");
+    }
+
+    #[test]
+    fn a_bound_that_is_far_above_the_lines_is_named() {
+        let far = (100, "max".to_owned());
+        let chart = Chart { bounds: vec![(2, "min".to_owned()), far], ..chart() };
+        let text = text(&chart, &Layout { width: Some(80), ..Layout::default() });
+        assert!(text.lines().next().is_some_and(|keys| keys.ends_with("   ↑ max 100")), "{text}");
+        assert_eq!(text.matches("┄ ").count(), 1, "the minimum alone has a line: {text}");
+        let svg = crate::render::svg::svg(&chart);
+        assert!(svg.contains(">↑ max 100</text>") && !svg.contains(">max 100<"), "{svg}");
     }
 
     #[test]

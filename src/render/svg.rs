@@ -36,6 +36,12 @@ pub fn svg(chart: &Chart) -> String {
             line(words("label", RIGHT + 8.0, y + 4.0, "start", &name));
         }
     }
+    let beyond: Vec<String> =
+        chart.bounds_beyond().map(|(count, name)| format!("{name} {count}")).collect();
+    if !beyond.is_empty() {
+        // In the heading's line, because the right edge is narrow.
+        line(words("label", WIDTH - 8.0, 24.0, "end", &format!("↑ {}", beyond.join(", "))));
+    }
     line(format!(r#"<path class="axis" d="M{LEFT:.1} {TOP:.1}V{BOTTOM:.1}H{RIGHT:.1}"/>"#));
     for (from, to) in &chart.gaps {
         let (x, end) = (plot.x(*from), plot.x(*to));

@@ -681,16 +681,15 @@ impl<'a> Compared<'a> {
         let counts = series.iter().flat_map(|series| &series.steps);
         let highest = counts.filter_map(|(_, count)| *count).max().unwrap_or(0);
         let runs = || self.candidates.iter().chain([&self.replay]);
-        // A bound that a line comes near is in sight.
-        let near = highest.saturating_add(highest / 4);
         let bounds = runs().flat_map(|played| [(played.bounds.0, "min"), (played.bounds.1, "max")]);
-        let mut bounds: Vec<(i32, String)> = bounds
-            .filter(|(count, _)| *count <= near)
-            .map(|(count, name)| (count, name.to_owned()))
-            .collect();
+        let mut bounds: Vec<(i32, String)> =
+            bounds.map(|(count, name)| (count, name.to_owned())).collect();
         order::sort_by(&mut bounds, Ord::cmp);
         bounds.dedup();
-        let highest = bounds.iter().map(|(count, _)| *count).max().unwrap_or(0).max(highest);
+        // A bound that a line comes near is in sight, and another one is named at the edge.
+        let near = highest.saturating_add(highest / 4);
+        let in_sight = bounds.iter().map(|(count, _)| *count).filter(|count| *count <= near);
+        let highest = in_sight.max().unwrap_or(0).max(highest);
         let timeline = &self.backtest.replay.timeline;
         let marks = self.backtest.load.iter().flat_map(|load| &load.marks);
         let marks =

@@ -17,7 +17,7 @@ pub struct Chart {
     pub replicas: (i32, i32),
     /// What is drawn, at most [`MOST_SERIES`]. The first is the most important one.
     pub series: Vec<Series>,
-    /// Counts that limit it, with their names.
+    /// Counts that limit it, with their names. Those above the counts that are drawn are named at the edge.
     pub bounds: Vec<(i32, String)>,
     /// The current point.
     pub current: Option<Mark>,
@@ -27,6 +27,14 @@ pub struct Chart {
     pub gaps: Vec<(i64, i64)>,
     /// The maximum number of rows on a terminal.
     pub most_rows: usize,
+}
+
+impl Chart {
+    /// The bounds above the counts that are drawn, with their names.
+    pub(crate) fn bounds_beyond(&self) -> impl Iterator<Item = (i32, &str)> {
+        let bounds = self.bounds.iter().map(|(count, name)| (*count, name.as_str()));
+        bounds.filter(|(count, _)| *count > self.replicas.1)
+    }
 }
 
 /// The number of series that can be told apart.

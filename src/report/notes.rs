@@ -281,8 +281,18 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                  replicas"
             )
         }
+        Note::PodsAssumed { replicas } => {
+            let pods = count(*replicas, "pod");
+            format!(
+                "the input has no pods of the target: {pods} are assumed, ready and like its \
+                 template"
+            )
+        }
         Note::BegunWithLoad { read } => {
-            let read = SecondsTime(*read);
+            let read = read.map_or_else(
+                || "the input, which lacks its time".to_owned(),
+                |read| SecondsTime(read).to_string(),
+            );
             format!(
                 "the HPA and the pods are those of {read}, used as the state at the start of the \
                  load, and the controller for one that has just started"

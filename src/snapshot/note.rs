@@ -352,10 +352,15 @@ pub enum Note {
         /// How many.
         replicas: i32,
     },
+    /// The pods of the target were not read, so as many as its replicas are assumed.
+    PodsAssumed {
+        /// How many.
+        replicas: i32,
+    },
     /// The load is of another time, and what was read is used as the state at its start.
     BegunWithLoad {
-        /// When it was read.
-        read: Timestamp,
+        /// When it was read, if that is known.
+        read: Option<Timestamp>,
     },
     /// A note about the load.
     OfLoad(LoadNote),

@@ -126,6 +126,9 @@ pub struct PastRescale {
     /// Its latest time.
     #[serde(deserialize_with = "time::deserialize")]
     pub until: Timestamp,
+    /// Its most likely time, if it is not the middle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub likely: Option<Timestamp>,
 }
 
 /// A number of replicas that was recorded.

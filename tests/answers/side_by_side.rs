@@ -167,6 +167,7 @@ FIRST PARTED
              the time, in 1 stretch.
 
   ─ candidate   · replay   ∘ recorded   ▲ v2   ▒ without an answer
+  ↑ max 20, max 30
      14 ┤                                ··
         │                                ··
   11-12 ┤             ·······            ┌┐
@@ -240,7 +241,7 @@ FIRST PARTED
                                 throughout
 
   ─ web-70.yaml   · replay   ∘ web-50-with-a-higher-maximum.yaml   × same.yaml
-  * recorded   ▲ v2   ▒ without an answer
+  * recorded   ▲ v2   ▒ without an answer   ↑ max 20, max 30
      14 ┤                                ··
         │                                ··
   11-12 ┤             ·······            ┌┐
@@ -297,7 +298,7 @@ rescales (reversals)         17 (0)        16 (0)
 without an answer                 -           10m
 ends at                           -             4
 
-  ─ replay   · recorded   ▲ v2   ▒ without an answer
+  ─ replay   · recorded   ▲ v2   ▒ without an answer   ↑ max 20
      14 ┤                                ┌┐
         │                                ││
   11-12 ┤             ┌─────┐            ││

@@ -268,7 +268,7 @@ fn faults_are_one_line() {
             "403",
             Fault::Answer(Answer::text(403, "RBAC: access denied")),
             "HTTP 403: RBAC: access denied",
-            "--prometheus-header",
+            "check the file of --prometheus-header authorization",
         ),
         (
             "404",
@@ -281,13 +281,13 @@ fn faults_are_one_line() {
             "403 as a Status",
             Fault::Answer(status(403, "Forbidden", "pods \"prometheus\" is forbidden", None)),
             "HTTP 403: pods \"prometheus\" is forbidden",
-            "--prometheus-header",
+            "check the file of --prometheus-header authorization",
         ),
         (
             "401 as a Status",
             Fault::Answer(status(401, "Unauthorized", "Unauthorized", None)),
             "HTTP 401: Unauthorized",
-            "--prometheus-header",
+            "check the file of --prometheus-header authorization",
         ),
         (
             "429 for an hour",

@@ -1384,6 +1384,84 @@ fn a_list_from_files_ends_when_its_lines_are_no_longer_read() {
 }
 
 #[test]
+fn pods_that_an_input_lacks_are_assumed_from_the_template_for_a_load() {
+    let template = json!({"metadata": {"labels": {"app": "web"}},
+        "spec": {"containers": [{"name": "web", "resources": {"requests": {"cpu": "400m"}}}]}});
+    let hpa = json!({"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"maxReplicas": 9, "metrics": [{"type": "Resource", "resource": {"name": "cpu",
+            "target": {"type": "Utilization", "averageUtilization": 60}}}],
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}});
+    let target = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "template": template},
+        "status": {"replicas": 3}});
+    let pod = |place: usize| {
+        let time = "2026-11-20T06:00:00Z";
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("web-{place}"),
+            "namespace": "shop", "labels": {"app": "web"}, "creationTimestamp": time},
+            "spec": template["spec"], "status": {"phase": "Running", "startTime": time,
+            "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": time}]}})
+    };
+    let load = file(
+        "assumed-load.csv",
+        "time,cpu\n2026-11-21T06:00:00Z,700m\n2026-11-21T06:10:00Z,1900m\n\
+                                         2026-11-21T06:20:00Z,500m\n2026-11-21T06:40:00Z,500m\n",
+    );
+    let played = |items: &[Value]| {
+        let list = json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string();
+        let now = ["--now", "2026-11-21T06:00:00Z"];
+        let args = ["predict", "web", "-f", "-", "--trace", &load, "-o", "json", "--passes"];
+        let printed = answer(&[&args[..], &now[..]].concat(), &list, &[]);
+        serde_json::from_str::<Value>(&printed).expect("JSON")
+    };
+    let assumed = played(&[hpa.clone(), target.clone()]);
+    let read = played(&[hpa.clone(), target.clone(), pod(1), pod(2), pod(3)]);
+    let replay = |of: &Value| {
+        let replay = &of["backtest"]["replay"];
+        ["replicas", "proposals", "readyPods", "totals"].map(|field| replay[field].clone())
+    };
+    assert!(replay(&assumed)[1].as_array().is_some_and(|all| all.len() > 100), "{assumed}");
+    assert_eq!(replay(&assumed), replay(&read));
+    let note =
+        "the input has no pods of the target: 3 pods are assumed, ready and like its template";
+    assert!(assumed["notes"].to_string().contains(note), "{}", assumed["notes"]);
+    assert!(!read["notes"].to_string().contains("are assumed"), "{}", read["notes"]);
+}
+
+#[test]
+fn a_maximum_far_above_the_lines_of_a_backtest_is_named_at_the_edge() {
+    let example = |name: &str| format!("{}/examples/backtest/{name}", env!("CARGO_MANIFEST_DIR"));
+    let (state, week) = (example("state.yaml"), example("week.csv"));
+    let args = ["predict", "web", "-n", "shop", "-f", &state, "--trace", &week, "--max", "100"];
+    let picture = answer(&[&args[..], &["-o", "svg"]].concat(), "", &[]);
+    assert!(
+        picture.contains(">max 24</text>") && picture.contains(">↑ max 100</text>"),
+        "{picture}"
+    );
+}
+
+#[test]
+fn the_time_of_a_state_that_lacks_it_is_not_the_clock() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/state.yaml");
+    let with = fs::read_to_string(path).expect("a state");
+    let time = "now: \"2026-11-23T00:05:00Z\"";
+    let without = with.lines().filter(|line| line.trim() != time).collect::<Vec<_>>().join("\n");
+    assert!(without.len() < with.len());
+    let week = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/backtest/week.csv");
+    for (state, said) in [
+        (with, "the HPA and the pods are those of 2026-11-23T00:05:00Z, used as"),
+        (without, "the HPA and the pods are those of the input, which lacks its time, used as"),
+    ] {
+        let printed =
+            answer(&["predict", "web", "-f", "-", "--trace", week, "-o", "json"], &state, &[]);
+        let printed: Value = serde_json::from_str(&printed).expect("JSON");
+        let notes = printed["notes"].to_string();
+        assert!(notes.contains(said), "{notes}");
+    }
+}
+
+#[test]
 fn the_memory_can_be_stated_by_hand() {
     let files = ["examples/nginx/after-30s/hpa.yaml", "examples/nginx/after-30s/pods.yaml"];
     let explain = |more: &[&str]| {

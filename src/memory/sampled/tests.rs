@@ -27,6 +27,7 @@ fn past(passes: &[(i64, i32, i32)], rescales: &[(i32, i64, i64)]) -> Past {
         replicas,
         from: ago(from),
         until: ago(until),
+        likely: None,
     };
     Past {
         source: String::new(),

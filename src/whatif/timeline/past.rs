@@ -24,6 +24,7 @@ pub fn begin_with_load(input: &mut Input, trace: &Trace, times: JoinTimes) -> bo
     input.stated_memory = Some(Memory::default());
     input.evidence = Evidence::default();
     input.clock_doubt = None;
+    let read = input.knows_time().then_some(read);
     input.notes.push(Note::BegunWithLoad { read });
     true
 }

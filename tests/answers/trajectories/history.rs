@@ -17,25 +17,60 @@ pub(super) struct Scrapes {
     pub(super) every: usize,
     /// Whether counters have the time at which the kubelet read them: 10 to 20 s apart for each container.
     pub(super) own_times: bool,
-    /// Whether every seventh scrape fails, of the state and of the usage at different times.
-    pub(super) lost: bool,
+    /// What goes wrong.
+    pub(super) faults: Faults,
+}
+
+/// What goes wrong while a run is scraped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Faults {
+    /// Nothing.
+    None,
+    /// Every seventh scrape fails, of the state and of the usage at different times.
+    Lost,
+    /// kube-state-metrics is away for a minute of every six.
+    Away,
+    /// The counter of each container begins again every three minutes and more, each at another time.
+    Resets,
 }
 
 impl Scrapes {
     /// A scrape every 15 s, none of which fails.
-    pub(super) const PLAIN: Self = Self { every: 3, own_times: false, lost: false };
+    pub(super) const PLAIN: Self = Self { every: 3, own_times: false, faults: Faults::None };
 
-    fn is_lost(self, place: usize, of: usize) -> bool {
-        self.lost && (place / self.every + of).is_multiple_of(7)
+    fn is_state_lost(self, place: usize) -> bool {
+        match self.faults {
+            Faults::Lost => (place / self.every).is_multiple_of(7),
+            Faults::Away => (60..72).contains(&(place % 72)),
+            Faults::None | Faults::Resets => false,
+        }
+    }
+
+    fn is_usage_lost(self, place: usize) -> bool {
+        self.faults == Faults::Lost && (place / self.every + 3).is_multiple_of(7)
+    }
+
+    /// Returns what a counter shows that has counted so far since a pod was created.
+    fn counted(self, counter: &Counter, name: &str, (millis, used): (i64, f64)) -> f64 {
+        let Some(&(start, _)) = counter.first().filter(|_| self.faults == Faults::Resets) else {
+            return used;
+        };
+        let life = 180_000 + i64::from(seed(name) % 60) * 1000;
+        let restarted = start + (millis - start) / life * life;
+        used - at(counter, restarted)
     }
 }
 
 /// The CPU seconds that a pod had used at a moment, in milliseconds since 1970.
 type Counter = Vec<(i64, f64)>;
 
+fn seed(name: &str) -> u32 {
+    name.bytes().fold(7, |seed: u32, byte| seed.wrapping_mul(31) + u32::from(byte))
+}
+
 /// Returns when the kubelet last read a counter, and what it read; `None` if it has not read it yet.
 fn read(counter: &Counter, name: &str, millis: i64) -> Option<(i64, f64)> {
-    let mut seed = name.bytes().fold(7, |seed: u32, byte| seed.wrapping_mul(31) + u32::from(byte));
+    let mut seed = seed(name);
     let mut time = counter.first()?.0;
     let mut last = None;
     while time <= millis {
@@ -44,16 +79,16 @@ fn read(counter: &Counter, name: &str, millis: i64) -> Option<(i64, f64)> {
         time += 10_000 + i64::from(seed >> 16) % 10_000;
     }
     let time = last?;
+    Some((time, at(counter, time)))
+}
+
+/// Returns the CPU seconds at a time, which is not before the first one.
+fn at(counter: &Counter, time: i64) -> f64 {
     let place = counter.partition_point(|(at, _)| *at <= time);
     let before = counter[place - 1];
-    let value = match counter.get(place) {
-        Some(after) => {
-            let share = (time - before.0) as f64 / (after.0 - before.0) as f64;
-            before.1 + (after.1 - before.1) * share
-        }
-        None => before.1,
-    };
-    Some((time, value))
+    let Some(after) = counter.get(place) else { return before.1 };
+    let share = (time - before.0) as f64 / (after.0 - before.0) as f64;
+    before.1 + (after.1 - before.1) * share
 }
 
 /// Returns the history of moments.
@@ -75,7 +110,7 @@ pub(super) fn history(moments: &[Input], scrapes: Scrapes) -> History {
             continue;
         }
         let add = |samples: &mut Samples, value: f64| samples.add(&[(time, value)]);
-        let is_state_lost = scrapes.is_lost(place, 0);
+        let is_state_lost = scrapes.is_state_lost(place);
         for pod in snapshot.pods.iter().filter(|_| !is_state_lost) {
             let own = pods.entry(pod.name.clone()).or_insert_with(|| PodHistory {
                 name: pod.name.clone(),
@@ -110,7 +145,7 @@ pub(super) fn history(moments: &[Input], scrapes: Scrapes) -> History {
                 }
             }
         }
-        let is_usage_lost = scrapes.is_lost(place, 3);
+        let is_usage_lost = scrapes.is_usage_lost(place);
         for (name, own) in pods.iter_mut().filter(|_| !is_usage_lost) {
             let counter = counters.get(name).filter(|_| own.containers.len() == 1);
             let is_there = snapshot.pods.iter().any(|pod| pod.name == *name);
@@ -120,8 +155,10 @@ pub(super) fn history(moments: &[Input], scrapes: Scrapes) -> History {
                 true => read(counter, name, time),
                 false => counter.last().filter(|(at, _)| *at == time).copied(),
             };
-            let last = cpu.last(i64::MAX);
-            cpu.add(&Vec::from_iter(sample.filter(|_| sample != last)));
+            let last = cpu.last(i64::MAX).map(|(time, _)| time);
+            let sample = sample.filter(|(time, _)| last != Some(*time));
+            let counted = sample.map(|own| (own.0, scrapes.counted(counter, name, own)));
+            cpu.add(&Vec::from_iter(counted));
         }
         if is_state_lost {
             continue;

@@ -1,0 +1,185 @@
+//! What was recorded after a pass decides: the record is what the pass did, whatever the samples show. Here a state
+//! and a history of the controller are looked for that lead there, the likeliest first. Nothing upstream
+//! corresponds to it.
+
+use jiff::Timestamp;
+
+use super::asked_by;
+use super::moment::{Moments, View};
+use super::replay::{ReplayedCourse, Replayer, SampledPass};
+use crate::calendar::Calendar;
+use crate::engine;
+use crate::memory::{Memory, Remembered, infer, sampled};
+use crate::snapshot::Snapshot;
+use crate::snapshot::input::Input;
+use crate::snapshot::past::{Bounds, Past, PastPass, PastRescale};
+
+/// How many passes are run before those whose history matters, at most.
+const EARLIER: i64 = 1000;
+
+/// Makes the replicas that were recorded after a pass the likeliest answer. If the record leaves open which of several
+/// passes made a change, the course of the passes that agrees best with it decides.
+pub(super) fn follow(input: &mut Input, moments: &Moments<'_>, base: &Snapshot, at: Timestamp) {
+    let Some(past) = &input.evidence.past else { return };
+    let Some(outcome) = past.outcome else { return };
+    let memory = Remembered::of(input).likely;
+    let Some(likely) = engine::reconcile(&input.snapshot, &memory).replicas_after() else { return };
+    if outcome == Bounds::exactly(likely) {
+        return;
+    }
+    let mut replayer = Replayer::new(base);
+    let path = replayer.best(moments.course(), &passes_around(moments, base, past));
+    let left = path.as_ref().map(|path| path.left).filter(|left| outcome.contains(*left));
+    let left = left.unwrap_or_else(|| likely.clamp(outcome.at_least, outcome.at_most));
+    if left == likely {
+        return;
+    }
+    let mut asks = ViewedAsks { moments, base, known: Vec::new() };
+    let Some((past, view)) =
+        asks.leading_to(left, &pasts(past, path.as_ref(), left), &mut replayer)
+    else {
+        return;
+    };
+    let Some(snapshot) = moments.at(base, at, view) else { return };
+    let hpa = input.snapshot.hpa.clone();
+    input.snapshot = Snapshot { hpa, now: at, ..snapshot };
+    input.evidence.past = Some(Past { decided: true, ..past });
+}
+
+/// Returns the passes around the explained one, in order: those before it, as far as their history may matter, and
+/// those after it that may have made a change with it.
+fn passes_around(moments: &Moments<'_>, base: &Snapshot, past: &Past) -> Vec<SampledPass> {
+    let course = moments.course();
+    let asked =
+        |time, bounds, likely| SampledPass { place: course.place(time), time, bounds, likely };
+    let window = infer::window(&base.hpa, &base.controller);
+    let since = base.now.minus(window.plus(window));
+    let first = past.passes.first().map_or(0, |own| course.place(own.time));
+    let mut passes = Vec::new();
+    for place in (first - EARLIER..first).rev() {
+        let time = course.time_of(place);
+        if time < since || !moments.is_covered(time) {
+            break;
+        }
+        let snapshot = moments.at(base, time, View::LIKELY);
+        let likely = snapshot.and_then(|snapshot| asked_by(&snapshot)?.1);
+        let bounds = likely.map_or(Bounds::UNKNOWN, Bounds::exactly);
+        passes.push(asked(time, bounds, likely));
+    }
+    passes.reverse();
+    passes.extend(past.passes.iter().map(|own| asked(own.time, own.recommended, own.likely)));
+    for place in 0..=course.last_open() {
+        let time = course.time_of(place);
+        let (bounds, likely) = moments.played(base, time).unwrap_or((Bounds::UNKNOWN, None));
+        passes.push(asked(time, bounds, likely));
+    }
+    passes
+}
+
+/// What the pass asks for over a view of the samples, which does not depend on what the controller remembers.
+struct ViewedAsks<'m> {
+    moments: &'m Moments<'m>,
+    base: &'m Snapshot,
+    known: Vec<(View, Option<ViewedAsk>)>,
+}
+
+/// What a pass asks for over a number of replicas; nothing if it cannot tell.
+#[derive(Debug, Clone, Copy)]
+struct ViewedAsk {
+    current: i32,
+    desired: Option<i32>,
+}
+
+impl ViewedAsks<'_> {
+    /// Returns the first past and view that lead to the replicas that a pass left.
+    fn leading_to(
+        &mut self,
+        left: i32,
+        pasts: &[Past],
+        replayer: &mut Replayer,
+    ) -> Option<(Past, View)> {
+        let Snapshot { hpa, controller, now, .. } = self.base;
+        for shares in [View::WITHIN, View::PEAKS] {
+            for past in pasts {
+                let memory = sampled::remember(past, &hpa.spec, controller, *now).likely;
+                for state in View::states() {
+                    if self.outcome(state, &memory, replayer) == Some(left) {
+                        return Some((past.clone(), state));
+                    }
+                    // The more usage, the more replicas.
+                    let (mut low, mut high) = (*shares.start(), *shares.end());
+                    while low < high {
+                        let middle = u32::midpoint(low, high);
+                        match self.outcome(state.with_share(middle), &memory, replayer) {
+                            Some(replicas) if replicas < left => low = middle + 1,
+                            _ => high = middle,
+                        }
+                    }
+                    let view = state.with_share(low);
+                    if self.outcome(view, &memory, replayer) == Some(left) {
+                        return Some((past.clone(), view));
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    fn outcome(&mut self, view: View, memory: &Memory, replayer: &mut Replayer) -> Option<i32> {
+        let ViewedAsk { current, desired } = self.over(view)?;
+        let Some(desired) = desired else { return Some(current) };
+        Some(replayer.replicas(self.base.now, memory, current, desired))
+    }
+
+    fn over(&mut self, view: View) -> Option<ViewedAsk> {
+        if let Some((_, known)) = self.known.iter().find(|(own, _)| *own == view) {
+            return *known;
+        }
+        let now = self.base.now;
+        let snapshot = self.moments.at(self.base, now, view);
+        let asked = snapshot.and_then(|snapshot| {
+            let snapshot = Snapshot { now, ..snapshot };
+            let current = snapshot.scale.as_ref().ok()?.spec_replicas;
+            Some(ViewedAsk { current, desired: asked_by(&snapshot).and_then(|(_, likely)| likely) })
+        });
+        self.known.push((view, asked));
+        asked
+    }
+}
+
+/// Returns what may have been before a pass that left these replicas, the likeliest first: the course that agrees best
+/// with the record, the likeliest samples, and recommendations as near to the record as the samples allow, or nearer.
+fn pasts(past: &Past, path: Option<&ReplayedCourse>, left: i32) -> Vec<Past> {
+    let likeliest = path.map_or_else(|| past.clone(), |path| along(past, path));
+    let with = |recommended: &dyn Fn(&PastPass) -> i32| {
+        let mut own = likeliest.clone();
+        own.passes.iter_mut().for_each(|pass| pass.likely = Some(recommended(pass)));
+        own
+    };
+    let nearest = |pass: &PastPass| left.clamp(pass.recommended.at_least, pass.recommended.at_most);
+    let all = [likeliest.clone(), past.clone(), with(&nearest), with(&|_| left)];
+    let rescaled = |time: fn(&PastRescale) -> Timestamp| {
+        all.clone().map(|mut own| {
+            own.rescales.iter_mut().for_each(|rescale| rescale.likely = Some(time(rescale)));
+            own
+        })
+    };
+    let (early, late) = (rescaled(|own| own.from), rescaled(|own| own.until));
+    all.iter().cloned().chain(early).chain(late).collect()
+}
+
+/// Returns the past with what was recommended and rescaled along a course.
+fn along(past: &Past, path: &ReplayedCourse) -> Past {
+    let mut past = past.clone();
+    for pass in &mut past.passes {
+        let own = path.recommended.iter().find(|own| own.time == pass.time);
+        pass.likely = own.map(|own| own.replicas).or(pass.likely);
+    }
+    for rescale in &mut past.rescales {
+        let PastRescale { replicas, from, until, .. } = *rescale;
+        let mut events = path.rescales.iter().filter(|own| own.replicas == replicas);
+        let own = events.find(|own| from <= own.time && own.time <= until);
+        rescale.likely = own.map(|own| own.time);
+    }
+    past
+}

@@ -1,0 +1,213 @@
+//! The course of the passes that agrees best with the record. One pass after the other is run over the likeliest
+//! samples, with the controller's own history; where the record shows other replicas, what was recommended was
+//! different, at the cost of a misfit. Nothing upstream corresponds to it.
+
+use jiff::Timestamp;
+
+use super::course::Course;
+use crate::calendar::Calendar;
+use crate::engine;
+use crate::engine::rules::Rules;
+use crate::memory::sampled::LITTLE;
+use crate::memory::{Memory, infer, split};
+use crate::snapshot::Snapshot;
+use crate::snapshot::memory::{Recommendation, ScaleEvent};
+use crate::snapshot::past::Bounds;
+
+/// The courses that are followed at the same time.
+const MOST: usize = 32;
+/// The misfits of a pass that other recommendations within their bounds explain.
+const OPEN: u32 = 1;
+/// The misfits of a pass that nothing within the bounds explains.
+const REFUTED: u32 = 2;
+
+/// What a pass asked for, according to samples.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct SampledPass {
+    /// The place of the pass.
+    pub(super) place: i64,
+    pub(super) time: Timestamp,
+    pub(super) bounds: Bounds,
+    /// `None` if it asked for nothing.
+    pub(super) likely: Option<i32>,
+}
+
+/// A possible course of the passes.
+#[derive(Debug, Clone)]
+pub(super) struct ReplayedCourse {
+    current: i32,
+    misfits: u32,
+    /// The recommendations, the oldest first.
+    pub(super) recommended: Vec<Recommendation>,
+    /// The rescales, the oldest first; added replicas are positive.
+    pub(super) rescales: Vec<ScaleEvent>,
+    /// The replicas that pass 0 left.
+    pub(super) left: i32,
+}
+
+/// The spec and the settings by which passes are run.
+#[derive(Debug)]
+pub(super) struct Replayer {
+    bare: Snapshot,
+    rules: Rules,
+}
+
+impl Replayer {
+    pub(super) fn new(snapshot: &Snapshot) -> Self {
+        let mut bare = snapshot.clone();
+        (bare.pods, bare.pod_metrics) = (Vec::new(), Vec::new());
+        let rules = Rules::of(&bare.controller.version, bare.controller.gates);
+        Self { bare, rules }
+    }
+
+    /// Returns the replicas after a pass that asks for `desired`.
+    pub(super) fn replicas(
+        &mut self,
+        now: Timestamp,
+        memory: &Memory,
+        current: i32,
+        desired: i32,
+    ) -> i32 {
+        self.bare.now = now.plus(LITTLE);
+        let memory = engine::seeded(memory, current, now);
+        engine::normalize(&self.bare, self.rules, memory, current, desired).0
+    }
+
+    /// Returns the course with the fewest misfits; of several, the one that follows the likeliest samples longest.
+    /// `passes` are in order.
+    pub(super) fn best(
+        &mut self,
+        course: &Course,
+        passes: &[SampledPass],
+    ) -> Option<ReplayedCourse> {
+        let first = course.found_by(passes.first()?.place);
+        let start = |current| ReplayedCourse {
+            current,
+            misfits: 0,
+            recommended: Vec::new(),
+            rescales: Vec::new(),
+            left: current,
+        };
+        let mut paths = vec![start(first.at_least)];
+        if first.at_most != first.at_least {
+            paths.push(start(first.at_most));
+        }
+        for (at, pass) in passes.iter().enumerate() {
+            let (found, left) = (course.found_by(pass.place), course.found_by(pass.place + 1));
+            let mut next: Vec<ReplayedCourse> = Vec::new();
+            for mut path in paths {
+                // Someone else may have changed the replicas.
+                path.current = path.current.clamp(found.at_least, found.at_most);
+                next.extend(self.after(&path, passes, at, left));
+            }
+            next.sort_by_key(|path| path.misfits);
+            next.truncate(MOST);
+            paths = next;
+        }
+        paths.into_iter().next()
+    }
+
+    /// Returns how a course may go on after a pass, the likeliest way first.
+    fn after(
+        &mut self,
+        path: &ReplayedCourse,
+        passes: &[SampledPass],
+        at: usize,
+        left: Bounds,
+    ) -> Vec<ReplayedCourse> {
+        let SampledPass { time, likely, .. } = passes[at];
+        let current = path.current;
+        let mut own = path.clone();
+        own.recommended.extend(likely.map(|replicas| Recommendation { replicas, time }));
+        let outcome = self.run(&own, time, current, likely);
+        let mut counts = vec![outcome];
+        for other in [current, left.at_least, left.at_most] {
+            if !counts.contains(&other) && other < i32::MAX {
+                counts.push(other);
+            }
+        }
+        counts.retain(|count| left.contains(*count));
+        let mut all = Vec::new();
+        for count in counts {
+            let mut own = own.clone();
+            if count != outcome {
+                own.misfits += self.explain(&mut own, passes, at, outcome, count);
+            }
+            if count != current {
+                let replicas = count.saturating_sub(current);
+                own.rescales.push(ScaleEvent { replicas, time, outdated: false });
+            }
+            own.current = count;
+            if passes[at].place <= 0 {
+                own.left = count;
+            }
+            all.push(own);
+        }
+        all
+    }
+
+    /// Runs a pass, whose own recommendation is the last one.
+    fn run(
+        &mut self,
+        path: &ReplayedCourse,
+        time: Timestamp,
+        current: i32,
+        likely: Option<i32>,
+    ) -> i32 {
+        if likely.is_none() {
+            return current;
+        }
+        let mut recommendations = path.recommended.clone();
+        let Some(own) = recommendations.pop() else { return current };
+        let (scale_up_events, scale_down_events) = split(Some(&path.rescales));
+        let memory = Memory { recommendations, scale_up_events, scale_down_events };
+        self.replicas(time, &memory, current, own.replicas)
+    }
+
+    /// Changes what was recommended so that a pass leaves a count, if that is possible; returns the misfits.
+    fn explain(
+        &mut self,
+        path: &mut ReplayedCourse,
+        passes: &[SampledPass],
+        at: usize,
+        outcome: i32,
+        count: i32,
+    ) -> u32 {
+        let SampledPass { time, bounds, likely, .. } = passes[at];
+        let mut other = path.clone();
+        if likely.is_none() {
+            other.recommended.push(Recommendation {
+                replicas: count.clamp(bounds.at_least, bounds.at_most),
+                time,
+            });
+        }
+        let open = |own: &Recommendation| {
+            let pass = passes.iter().find(|pass| pass.time == own.time);
+            pass.map_or(Bounds::exactly(own.replicas), |pass| pass.bounds)
+        };
+        if count == path.current {
+            // One recommendation is enough to hold the replicas.
+            let is_nearer = |own: &&mut Recommendation| own.replicas.abs_diff(count);
+            let can = |own: &&mut Recommendation| open(own).contains(count);
+            if let Some(own) = other.recommended.iter_mut().filter(can).min_by_key(is_nearer) {
+                own.replicas = count;
+            }
+        } else {
+            let since = time.minus(infer::window(&self.bare.hpa, &self.bare.controller));
+            for own in other.recommended.iter_mut().filter(|own| own.time > since) {
+                let Bounds { at_least, at_most } = open(own);
+                own.replicas = if count < outcome {
+                    own.replicas.min(count).max(at_least)
+                } else {
+                    own.replicas.max(count).min(at_most)
+                };
+            }
+        }
+        if self.run(&other, time, path.current, Some(count)) == count {
+            *path = other;
+            OPEN
+        } else {
+            REFUTED
+        }
+    }
+}

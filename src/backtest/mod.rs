@@ -19,7 +19,6 @@ use crate::snapshot::input::Input;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::note::Note;
 use crate::snapshot::surroundings::{Replacement, UpdateStrategy, Workload};
-use crate::whatif::assumed::assume_pods;
 use crate::whatif::overrides::{Assumptions, Override, drop_known};
 use crate::whatif::timeline::{
     Course, LoadFacts, OtherRun, Player, Record, Rollout, Strategy, Timeline, TimelineOptions,
@@ -128,7 +127,6 @@ impl Plan {
     pub fn new(mut timeline: TimelineOptions, mut observed: Input, times_are_given: bool) -> Self {
         let (mut is_moved, mut replicas) = (false, None);
         if let Some(trace) = timeline.trace.clone() {
-            assume_pods(&mut observed);
             is_moved = begin_with_load(&mut observed, &trace, timeline.times);
             let record = trace.record(observed.snapshot.now);
             let scale = observed.snapshot.scale.as_ref().map(|scale| scale.spec_replicas);

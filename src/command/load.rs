@@ -20,8 +20,7 @@ use crate::secret::Secret;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::{Load, LoadNote, LoadQuery};
-use crate::snapshot::{Scale, Snapshot};
-use crate::whatif::assumed::{lacks_pods, model};
+use crate::snapshot::{MetricAnswer, Scale, Snapshot, Unread};
 use crate::whatif::overrides::NamedMetric;
 use crate::whatif::timeline::read_csv;
 
@@ -138,7 +137,7 @@ async fn ask(
     let snapshot = &input.snapshot;
     let (since, until, step) = args.span(snapshot.now)?;
     let grid = Grid::new(since, until, step)?;
-    check_pods(input)?;
+    check_pods(snapshot)?;
     let metrics = metrics(snapshot, also);
     let stated = stated(&typed.queries, input, &metrics)?;
     let matching = typed.matching()?;
@@ -197,12 +196,16 @@ async fn ask(
     Ok(load)
 }
 
-/// Makes sure that there are pods to share the load of a resource: the input may lack them, and a template to assume
-/// them.
-fn check_pods(input: &Input) -> Result<(), Error> {
-    let snapshot = &input.snapshot;
-    let Ok(scale) = &snapshot.scale else { return Ok(()) };
-    if !lacks_pods(input) || model(input).is_some() {
+/// Makes sure that there are pods to share the load of a resource, which the input may lack, and a template of them.
+fn check_pods(snapshot: &Snapshot) -> Result<(), Error> {
+    let lacks =
+        |answer: &MetricAnswer| matches!(answer, MetricAnswer::Unread(Unread::Missing { .. }));
+    let mut read = snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics);
+    let lacks_usage = read.any(|(spec, answer)| spec.is_resource() && lacks(answer));
+    let Some(scale) = snapshot.scale.as_ref().ok().filter(|scale| scale.spec_replicas > 0) else {
+        return Ok(());
+    };
+    if !lacks_usage || !snapshot.pods.is_empty() {
         return Ok(());
     }
     let (target, namespace) = (&snapshot.hpa.spec.scale_target_ref, &snapshot.hpa.namespace);

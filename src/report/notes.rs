@@ -281,13 +281,6 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                  replicas"
             )
         }
-        Note::PodsAssumed { replicas } => {
-            let pods = count(*replicas, "pod");
-            format!(
-                "the input has no pods of the target: {pods} are assumed, ready and like its \
-                 template"
-            )
-        }
         Note::BegunWithLoad { read } => {
             let read = read.map_or_else(
                 || "the input, which lacks its time".to_owned(),

@@ -352,11 +352,6 @@ pub enum Note {
         /// How many.
         replicas: i32,
     },
-    /// The pods of the target were not read, so as many as its replicas are assumed.
-    PodsAssumed {
-        /// How many.
-        replicas: i32,
-    },
     /// The load is of another time, and what was read is used as the state at its start.
     BegunWithLoad {
         /// When it was read, if that is known.

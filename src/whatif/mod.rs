@@ -1,8 +1,7 @@
 //! What if: the same engine over a changed snapshot. [`overrides`] changes it, [`expect`] compares the
 //! answer with what was expected, [`thresholds`] finds where it changes, [`kept`] what keeps it under other requests, and [`timeline`]
-//! runs it again and again; [`assumed`] has pods that nobody has read. Nothing here decides anything of its own.
+//! runs it again and again; nothing here decides anything of its own.
 
-pub mod assumed;
 pub mod expect;
 pub mod kept;
 pub mod overrides;

@@ -168,8 +168,8 @@ fn a_state_without_pods_and_template_is_told_before_the_first_query() {
     ran.fails(
         2,
         &[
-            "error: the input has no pods of Deployment/web\n",
-            "kubectl get pods -n shop -l app=web -o yaml",
+            "error: --prometheus: nothing says what share of the request that is\n",
+            "hint: state the request with --request cpu=VALUE, or add the manifest of the target",
         ],
     );
     assert_eq!(ran.stderr.lines().count(), 2, "{}", ran.stderr);

@@ -166,7 +166,7 @@ fn an_external_metric_that_is_not_served_has_a_near_one() {
             NAMES,
             (
                 "metrics-api-unavailable",
-                "Correct the name if an adapter is installed, or install an adapter such as KEDA.",
+                "Correct the name, or install an adapter such as KEDA.",
             ),
         ),
         (
@@ -178,7 +178,7 @@ fn an_external_metric_that_is_not_served_has_a_near_one() {
             SERVICE,
             (
                 "metrics-api-unavailable",
-                "Correct the name if an adapter is installed, or install an adapter such as KEDA.",
+                "Correct the name, or install an adapter such as KEDA.",
             ),
         ),
         // The last status does not know of it yet.

@@ -11,7 +11,7 @@ use crate::engine::decision::Block;
 
 /// The place of a finding in the order of causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Rank {
+pub enum Rank {
     /// Something does not work.
     Broken,
     /// Something works as it was configured, and that is probably not what was meant.
@@ -77,7 +77,7 @@ impl Code {
 
 impl Finding {
     /// Returns its place in the order of causes.
-    pub(super) fn rank(&self) -> Rank {
+    pub fn rank(&self) -> Rank {
         match self.severity {
             Severity::Info => Rank::Rule,
             Severity::Error | Severity::Warning => self.code().rank(),

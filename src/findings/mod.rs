@@ -5,7 +5,7 @@
 //! A finding needs evidence: what could not be read leads to no finding, and its absence says nothing.
 
 mod case;
-mod causes;
+pub mod causes;
 pub(crate) mod last_pass;
 pub mod metrics;
 pub mod outside;

@@ -9,6 +9,7 @@ use std::{env, fs};
 use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::apimachinery::quantity::Amount;
 use kubectl_hpa::engine::decision::{Block, Group, MetricResult, Path as AtABound, PodRow, Step};
+use kubectl_hpa::findings::causes::Rank;
 use kubectl_hpa::findings::outside::ControllerSilent;
 use kubectl_hpa::findings::path::{AboveMax, AtMax, BelowMin};
 use kubectl_hpa::findings::{self, Code, Facts, Finding, Severity, owners, pods, requests};
@@ -181,7 +182,11 @@ fn a_report_names_the_remedy_and_does_no_harm() {
         // A number that runs away.
         (
             "T17",
-            &["suspect-unit: ", "Set the target to 50, if that is what is meant.", "0.05 per pod"],
+            &[
+                "24 times its target of 0.05 (50m)",
+                "Set the target to 50, if that is what is meant.",
+                "0.05 per pod",
+            ],
             &["Raise maxReplicas", "50m per pod"],
         ),
         (
@@ -245,6 +250,28 @@ fn a_report_names_the_remedy_and_does_no_harm() {
         for text in never {
             assert!(!screen.contains(text), "{name}: {text}\n{screen}");
         }
+    }
+}
+
+/// What is broken comes before what is configured wrongly, and that before the rule that holds.
+#[test]
+fn causes_are_in_one_order() {
+    let mut seen = BTreeSet::new();
+    for (name, pass) in passes() {
+        let found = findings::find(&pass);
+        // A cause stands before what follows from it, whatever it is.
+        let is_linked = |it: &Finding| {
+            let is_cause = found.iter().any(|other| other.follows == Some(it.code()));
+            is_cause || it.follows.is_some()
+        };
+        let ranks = found.iter().filter(|it| it.explains && !is_linked(it)).map(Finding::rank);
+        let ranks: Vec<Rank> = ranks.collect();
+        assert!(ranks.is_sorted(), "{name}: {ranks:?}");
+        seen.extend(ranks.windows(2).map(|pair| (pair[0], pair[1])));
+    }
+    // All pairs of different ranks were there.
+    for pair in [(Rank::Broken, Rank::Rule), (Rank::Misconfigured, Rank::Rule)] {
+        assert!(seen.contains(&pair), "{seen:?}");
     }
 }
 

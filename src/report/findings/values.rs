@@ -63,11 +63,14 @@ impl Words for SuspectUnit {
     fn text(&self, about: &About<'_>) -> Text {
         let Self { metric, current, target, ratio, meant, clue } = self;
         let label = about.label(*metric);
-        let times = match *ratio >= 1.0 {
-            true => format!("{} times its target of {target}", number(ratio.round())),
-            false => format!("1/{} of its target of {target}", number((1.0 / ratio).round())),
-        };
         let plain = number(target.milli_value() as f64 / 1000.0);
+        // Next to plain values, thousandths are easily taken for ones.
+        let is_fraction = target.milli_value() < 1000 && !about.spec(*metric).is_resource();
+        let own = if is_fraction { format!("{plain} ({target})") } else { target.to_string() };
+        let times = match *ratio >= 1.0 {
+            true => format!("{} times its target of {own}", number(ratio.round())),
+            false => format!("1/{} of its target of {own}", number((1.0 / ratio).round())),
+        };
         let share = |amount: &Quantity| percent(amount.milli_value() as f64 / 1000.0);
         let mut evidence = vec![match clue {
             Clue::Milliseconds => format!(

@@ -135,6 +135,18 @@ pub(crate) fn quantity(quantity: &Quantity) -> String {
     exact
 }
 
+/// The same without thousandths: what is no resource is counted in ones, so half a message is `0.5` and not `500m`.
+pub(crate) fn plain_quantity(amount: &Quantity) -> String {
+    let milli = amount.milli_value();
+    match milli.unsigned_abs() < 1000 && milli % 1000 != 0 {
+        true => {
+            let sign = if milli < 0 { "-" } else { "" };
+            format!("{sign}{}", without_zeros(&format!("0.{:03}", milli.abs())))
+        }
+        false => quantity(amount),
+    }
+}
+
 /// A border between amounts, which is seldom round: millions in the largest decimal unit that they reach, with
 /// at most three decimals (`333.333M`).
 pub(crate) fn border(border: &Quantity) -> String {

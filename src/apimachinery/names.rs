@@ -242,6 +242,28 @@ pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) 
     within(name, known, 1 + name.len() / 4)
 }
 
+/// Returns the known name that was probably meant by the name of an object: the most similar one, or the only one that
+/// begins or ends with the same words, as charts and operators add the name of a release or a part.
+pub(crate) fn nearest_object<'k>(
+    name: &str,
+    known: impl Iterator<Item = &'k str> + Clone,
+) -> Option<&'k str> {
+    let shares_words = |known: &&'k str| {
+        let (own, other): (Vec<&str>, Vec<&str>) =
+            (name.split('-').collect(), known.split('-').collect());
+        let (most, least) = (own.len().max(other.len()), own.len().min(other.len()));
+        let same = own.iter().zip(&other).take_while(|(one, other)| one == other).count();
+        let (own, other) = (own.iter().rev(), other.iter().rev());
+        let same_end = own.zip(other).take_while(|(one, other)| one == other).count();
+        // All words of the shorter name, or all but one of both.
+        let is_part = same.max(same_end) == least;
+        is_part || (same.max(same_end) >= 2 && same.max(same_end) + 1 >= most)
+    };
+    let mut alike = known.clone().filter(shares_words);
+    let only = alike.next().filter(|_| alike.next().is_none());
+    nearest(name, known).or(only)
+}
+
 /// Returns the known name that a typing error may have turned into a name, but not one with another word
 /// in it: names that someone composes differ by words, and each of them is right.
 pub(crate) fn same_but_typed<'k>(
@@ -315,6 +337,26 @@ mod tests {
             ("queue", "queue", false),
         ] {
             assert_eq!(same_but_typed(name, [known]).is_some(), want, "{name} {known}");
+        }
+    }
+
+    #[test]
+    fn names_of_objects_with_words_in_common() {
+        for (name, known, want) in [
+            ("web", &["mastodon-web", "mastodon-sidekiq"][..], Some("mastodon-web")),
+            ("mastodon-web", &["web", "redis"], Some("web")),
+            (
+                "onyx-api-deployment",
+                &["onyx-api-server", "onyx-web-server"],
+                Some("onyx-api-server"),
+            ),
+            ("frontend", &["fronted", "backend"], Some("fronted")),
+            // Two of them, and others with a word in common.
+            ("web", &["shop-web", "blog-web"], None),
+            ("shop-web", &["shop-worker"], None),
+            ("shop-web-api", &["blog-web-worker"], None),
+        ] {
+            assert_eq!(nearest_object(name, known.iter().copied()), want, "{name} {known:?}");
         }
     }
 

@@ -42,6 +42,13 @@ impl Event {
         self.is_about(hpa) && self.reason == "SuccessfulRescale"
     }
 
+    /// Whether the controller has scaled up or down, according to the reason that it gives; `None` for another reason.
+    pub(crate) fn is_up(&self) -> Option<bool> {
+        let (_, reason) = self.message.split_once("; reason: ")?;
+        let is_below = || reason.ends_with(" below target").then_some(false);
+        reason.ends_with(" above target").then_some(true).or_else(is_below)
+    }
+
     /// Returns the replicas to which the controller has scaled.
     pub(crate) fn new_size(&self) -> Option<i32> {
         self.message.strip_prefix("New size: ")?.split(';').next()?.parse().ok()

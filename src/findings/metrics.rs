@@ -161,6 +161,8 @@ pub struct MetricEmpty {
     pub pods: Option<String>,
     /// The age of the oldest pod, if none can be expected to have been measured yet.
     pub age: Option<SignedDuration>,
+    /// What the API says instead of an empty list, as adapters do whose query for the metric has no result.
+    pub message: Option<String>,
 }
 
 /// A metric fails, and the others propose fewer replicas, which the controller does not accept.
@@ -227,7 +229,8 @@ enum Miss<'t> {
     Unavailable(Unavailable, &'t str),
     Unknown(&'t str),
     Failing(&'t str),
-    Empty,
+    /// With the message, if there is one instead of an empty list.
+    Empty(Option<&'t str>),
 }
 
 /// client-go's message for a path at which there is nothing: a group that is not served, or some adapters'
@@ -246,8 +249,10 @@ const FAILING: [&str; 3] = [
 /// The start of an error of the API server's proxy that cannot reach what serves an APIService. An adapter
 /// that cannot reach its backend may quote it.
 const NO_ANSWER: [&str; 2] = ["error trying to reach service", "Error trying to reach service"];
-/// Adapters' messages for an unknown metric.
-const UNKNOWN: [&str; 2] = ["could not find the metric", "no matching metrics found"];
+/// prometheus-adapter's message for an unknown metric, and for one whose query has no result for an object.
+const UNKNOWN: &str = "could not find the metric";
+/// KEDA's message for a metric whose trigger fails or has no result, and other adapters' for an empty query.
+const NO_RESULT: &str = "no matching metrics found";
 
 impl<'t> Miss<'t> {
     /// Returns why a metric that failed has no value; `None` if it has one, or if its spec or the pods are
@@ -269,15 +274,16 @@ impl<'t> Miss<'t> {
             MetricAnswer::Failed(text) => Some(Self::told(text, case, spec)),
             MetricAnswer::PodMetrics => {
                 let is_empty = case.snapshot().pod_metrics.is_empty() && has_pods();
-                (is_empty || (spec.container().is_none() && lacks_all())).then_some(Self::Empty)
+                (is_empty || (spec.container().is_none() && lacks_all()))
+                    .then_some(Self::Empty(None))
             }
             MetricAnswer::Pods(values) => {
                 let is_empty = values.is_empty() && has_pods();
-                (is_empty || lacks_all()).then_some(Self::Empty)
+                (is_empty || lacks_all()).then_some(Self::Empty(None))
             }
-            MetricAnswer::External(values) => values.is_empty().then_some(Self::Empty),
+            MetricAnswer::External(values) => values.is_empty().then_some(Self::Empty(None)),
             MetricAnswer::Object(values) => match values.len() {
-                0 => Some(Self::Empty),
+                0 => Some(Self::Empty(None)),
                 1 => None,
                 _ => Some(Self::Failing(&error.message)),
             },
@@ -287,7 +293,7 @@ impl<'t> Miss<'t> {
         let is_down =
             || service(case, spec.api_group()).is_some_and(|it| unavailable(it).is_some());
         Some(match miss {
-            Self::Empty if is_down() => Self::Unavailable(Unavailable::Failing, ""),
+            Self::Empty(None) if is_down() => Self::Unavailable(Unavailable::Failing, ""),
             miss => miss,
         })
     }
@@ -298,7 +304,7 @@ impl<'t> Miss<'t> {
         // The controller's messages quote the API's after the name of the API.
         let said = text.rsplit_once("metrics API: ").map_or(text, |(_, said)| said);
         let name = spec.name();
-        let is_unknown = says(&UNKNOWN)
+        let is_unknown = says(&[UNKNOWN])
             || text.contains(&format!("{name} not found"))
             || text.contains(&format!("{name:?} not found"));
         let is_nothing = says(&[NOTHING]);
@@ -318,6 +324,8 @@ impl<'t> Miss<'t> {
             Self::Unavailable(Unavailable::Unserved, text)
         } else if is_nothing {
             Self::Unavailable(Unavailable::NotFound, text)
+        } else if says(&[NO_RESULT]) || names_object(text, spec) {
+            Self::Empty(Some(text))
         } else if is_unknown {
             Self::Unknown(text)
         } else if Refused::read(text).is_some() {
@@ -331,6 +339,16 @@ impl<'t> Miss<'t> {
             Self::Failing(text)
         }
     }
+}
+
+/// Whether prometheus-adapter does not find the value of one object: it names the object after the resource only if it
+/// knows the metric, and its query has no result (`NewMetricNotFoundForError`).
+fn names_object(text: &str, spec: &MetricSpec) -> bool {
+    let Some((_, found)) = text.split_once(UNKNOWN) else { return false };
+    spec.described_object().is_some_and(|object| {
+        let name = found.split_once(" for ").and_then(|(_, of)| of.trim().split_once(' '));
+        name.is_some_and(|(_, name)| name.trim_matches('"') == object.name)
+    })
 }
 
 /// Returns the APIService of a group, if it was read.
@@ -442,13 +460,14 @@ pub(super) fn without_value(case: &Case<'_>) -> Vec<Finding> {
                 let unmapped = Unmapped::read(text, spec, case.target());
                 found.push(failed(case, MetricFailing { metric, message, refused, unmapped }));
             }
-            Some(Miss::Empty) => {
+            Some(Miss::Empty(text)) => {
                 let of_pods = !spec.is_total();
                 let pods = case.scale().filter(|_| of_pods);
                 let pods = pods.map(|scale| scale.selector.as_str().to_owned());
                 let selector = spec.selector();
                 let age = spec.is_resource().then(|| unmeasured_age(case)).flatten();
-                let finding = failed(case, MetricEmpty { metric, selector, pods, age });
+                let message = text.map(str::to_owned);
+                let finding = failed(case, MetricEmpty { metric, selector, pods, age, message });
                 let severity = if age.is_some() { Severity::Info } else { finding.severity };
                 found.push(Finding { severity, ..finding });
             }

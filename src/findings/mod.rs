@@ -5,6 +5,7 @@
 //! A finding needs evidence: what could not be read leads to no finding, and its absence says nothing.
 
 mod case;
+pub mod causes;
 pub(crate) mod last_pass;
 pub mod metrics;
 pub mod outside;
@@ -15,6 +16,7 @@ pub mod requests;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod values;
+pub mod writer;
 
 use serde::{Serialize, Serializer};
 
@@ -38,6 +40,8 @@ pub struct Finding {
     pub explains: bool,
     /// The result of the pass without the problem, if that can be computed.
     pub without: Option<Alternative>,
+    /// The finding that this one follows from, which has the remedy for both.
+    pub follows: Option<Code>,
 }
 
 /// The severity of a finding.
@@ -64,7 +68,7 @@ pub struct Alternative {
 impl Finding {
     /// Returns a finding that explains the current decision.
     fn explaining(severity: Severity, facts: impl Into<Facts>) -> Self {
-        Self { facts: facts.into(), severity, explains: true, without: None }
+        Self { facts: facts.into(), severity, explains: true, without: None, follows: None }
     }
 
     /// Returns a finding that does not.
@@ -173,6 +177,7 @@ catalogue! {
     SuspectUnit(values) = "suspect-unit",
     MemoryBaseline(requests) = "memory-baseline",
     UnreachableTarget(requests) = "unreachable-target",
+    RequestTooSmall(requests) = "request-too-small",
     StaleSamples(values) = "stale-samples",
     SelectorMissing(owners) = "selector-missing",
     SelectorMatchesNothing(owners) = "selector-matches-nothing",
@@ -196,24 +201,10 @@ catalogue! {
     BelowMin(path) = "below-min",
     DirectionDisabled(path) = "direction-disabled",
     SwitchedOff(path) = "switched-off",
+    Flapping(outside) = "flapping",
 }
 
 impl Facts {
-    /// Returns the finding that they leave the remedy to.
-    fn follows(&self) -> Option<Code> {
-        match self {
-            Self::UncountedPods(facts) => facts.named_by,
-            Self::AtMax(path::AtMax(bound)) => bound.prior,
-            Self::AtMin(facts) => facts.bound.prior,
-            Self::HeldByWindow(facts) => facts.prior,
-            Self::RateLimited(facts) => facts.prior,
-            Self::AboveMax(path::AboveMax(facts)) | Self::BelowMin(path::BelowMin(facts)) => {
-                (facts.cause == path::Cause::Program).then_some(Code::OtherWriter)
-            }
-            _ => None,
-        }
-    }
-
     /// Returns the metrics whose failure they explain, by index in the spec.
     pub(crate) fn failed_metrics(&self) -> Vec<usize> {
         match self {
@@ -308,6 +299,7 @@ impl Code {
             Self::SuspectUnit,
             Self::MemoryBaseline,
             Self::UnreachableTarget,
+            Self::RequestTooSmall,
             Self::StaleSamples,
             Self::SelectorMissing,
             Self::SelectorMatchesNothing,
@@ -381,14 +373,10 @@ pub(crate) fn find_except(pass: &Pass, ignored: &[Code]) -> Vec<Finding> {
         let proposals = finding.without.and_then(|it| Some((it.proposal?, answer.proposal?)));
         proposals.map_or(0, |(without, with)| without.abs_diff(with))
     };
-    order::sort_by_key(&mut found, |it| (!it.explains, it.severity, std::cmp::Reverse(cost(it))));
-    // A consequence does not stand before its cause.
-    for place in 0..found.len() {
-        let Some(cause) = found[place].facts.follows() else { continue };
-        if let Some(later) = found[place..].iter().position(|it| it.code() == cause) {
-            found[place..=place + later].rotate_right(1);
-        }
-    }
+    order::sort_by_key(&mut found, |it| {
+        (!it.explains, it.rank(), it.severity, std::cmp::Reverse(cost(it)))
+    });
+    causes::link(&case, &mut found);
     found
 }
 
@@ -418,6 +406,7 @@ fn find_in(case: &Case<'_>, ignored: &[Code]) -> Vec<Finding> {
     found.extend(outside::paused_by_keda(case));
     found.extend(outside::field_ignored(case));
     found.extend(outside::differs_from_status(case));
+    found.extend(outside::flapping(case));
     found.extend(requests::missing(case));
     found.extend(metrics::without_value(case));
     found.extend(metrics::blocked_by_failed(case));
@@ -432,6 +421,8 @@ fn find_in(case: &Case<'_>, ignored: &[Code]) -> Vec<Finding> {
     let baseline = requests::memory_baseline(case, &found);
     found.extend(baseline);
     found.extend(requests::unreachable_target(case));
+    let too_small = requests::request_too_small(case, &found);
+    found.extend(too_small);
     found.extend(values::stale_samples(case));
     found.extend(owners::selector_missing(case));
     found.extend(owners::selector_matches_nothing(case));
@@ -445,27 +436,20 @@ fn find_in(case: &Case<'_>, ignored: &[Code]) -> Vec<Finding> {
     found.extend(pods::terminating(case));
     found.extend(pods::starting(case));
     // What explains the failure of a metric explains it whether or not it is shown.
-    let mut uncounted = pods::uncounted(case, &found);
-    if let Some(Finding { facts: Facts::UncountedPods(facts), .. }) = &mut uncounted {
-        facts.named_by.take_if(|code| ignored.contains(code));
-    }
+    let uncounted = pods::uncounted(case, &found);
     found.extend(uncounted);
     // Opposite advice: a target above what the limits allow should not be raised.
     let is_unreachable = found.iter().any(|it| it.code() == Code::UnreachableTarget);
     let is_shown = |it: &Finding| !ignored.contains(&it.code());
     found.retain(is_shown);
-    let switched_off = path::switched_off(case, &found);
-    found.extend(switched_off);
+    found.extend(path::switched_off(case));
     let corrected = path::corrected(case, &found);
     found.extend(corrected);
-    let disabled = path::direction_disabled(case, &found).filter(is_shown);
-    found.extend(disabled);
-    let bounds = [path::at_max(case, &found), path::at_min(case, &found)];
-    found.extend(bounds.into_iter().flatten());
-    let limited = path::rate_limited(case, &found);
-    found.extend(limited);
-    let held = path::held_by_window(case, &found);
-    found.extend(held);
+    found.extend(path::direction_disabled(case));
+    found.extend(path::at_max(case));
+    found.extend(path::at_min(case));
+    found.extend(path::rate_limited(case));
+    found.extend(path::held_by_window(case));
     if !is_unreachable {
         found.extend(path::rounding(case));
     }

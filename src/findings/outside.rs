@@ -5,13 +5,14 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::last_pass::LastPass;
+use super::writer::{By, by};
 use super::{Case, Finding, Severity, path};
 use crate::apimachinery::annotations::{
     KEDA_PAUSED, KEDA_PAUSED_REPLICAS, KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT,
 };
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::metadata::OwnerReference;
-use crate::apimachinery::names::nearest;
+use crate::apimachinery::names::nearest_object;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine;
 use crate::engine::decision::{Because, Decision, Direction, MetricResult, Path, Step};
@@ -116,6 +117,8 @@ pub struct FieldIgnored {
     pub settable: bool,
     /// The first version in which it is on.
     pub on_in: Option<u32>,
+    /// Whether the version is one of a managed control plane, in which nobody can set a gate.
+    pub is_managed: bool,
 }
 
 /// Something else sets the replicas of the target, or will.
@@ -150,36 +153,8 @@ pub struct Writer {
     pub by: By,
     /// Whether a manifest that the API server applies states them.
     pub is_applied: bool,
-}
-
-impl By {
-    /// Whether it may well set the replicas again, unlike a person.
-    pub(crate) fn repeats(self) -> bool {
-        !matches!(self, Self::Scale | Self::Hand)
-    }
-}
-
-/// The ways in which replicas are set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
-    /// The scale subresource, by a person, as with `kubectl scale`.
-    Scale,
-    /// The scale subresource, by another autoscaler.
-    Autoscaler,
-    /// The object itself, with `kubectl edit` or the like.
-    Hand,
-    /// A manifest applied by Argo CD.
-    ArgoCd,
-    /// A manifest of a Helm release.
-    Helm,
-    /// A manifest applied by Flux.
-    Flux,
-    /// A manifest applied by `kubectl apply`.
-    Apply,
-    /// A manifest that the API server applies, as for `kubectl apply --server-side`.
-    ServerSide,
-    /// Any other program.
-    Program,
+    /// Whether it may have taken the replicas out of a manifest: the API server then sets 1.
+    pub may_have_removed: bool,
 }
 
 /// Scaling to the same count over and over, without other scaling by the controller in between.
@@ -193,6 +168,27 @@ pub struct Again {
     pub first: Timestamp,
     /// The last time.
     pub last: Timestamp,
+}
+
+/// The controller scales up and down again and again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Flapping {
+    /// How often it has scaled up.
+    pub ups: i32,
+    /// How often it has scaled down.
+    pub downs: i32,
+    /// The lowest size that it has scaled to.
+    pub low: i32,
+    /// The highest size.
+    pub high: i32,
+    /// The first time.
+    pub first: Timestamp,
+    /// The last time.
+    pub last: Timestamp,
+    /// How long a higher recommendation holds back scaling down.
+    pub window: SignedDuration,
+    /// A window in seconds that lasts from one scale-up to the next.
+    pub longer: i32,
 }
 
 /// The controller makes no passes over the HPA.
@@ -287,7 +283,13 @@ const DISABLED: &str = "Disabled";
 /// `target-not-found`
 pub(super) fn target_not_found(case: &Case<'_>) -> Option<Finding> {
     let target = case.target();
-    let is_assumed = case.surroundings().lacks_scale;
+    // The controller has said so itself, or the input has other objects of the kind.
+    let status = &case.snapshot().hpa.status.conditions;
+    let mut told = status.iter().filter(|it| it.reason == "FailedGetScale");
+    let is_listed = || case.surroundings().workloads.iter().any(|it| it.is_kind_of(target));
+    let is_assumed = case.surroundings().lacks_scale
+        && !told.any(|it| it.message.contains("not found"))
+        && !is_listed();
     let (missing, error) = match &case.snapshot().scale {
         Err(ScaleError::Mapping(error)) if error.starts_with("no matches for kind") => {
             (Missing::Kind, error)
@@ -304,7 +306,8 @@ pub(super) fn target_not_found(case: &Case<'_>) -> Option<Finding> {
         it.metadata.name == target.name && !is_own(it) && it.metadata.controller().is_none()
     });
     let of_kind = || known().filter(|it| it.is_kind_of(target));
-    let near = nearest(&target.name, of_kind().map(|it| &*it.metadata.name));
+    let names: Vec<&str> = of_kind().map(|it| &*it.metadata.name).collect();
+    let near = nearest_object(&target.name, names.iter().copied());
     let near = of_kind().find(|it| Some(&*it.metadata.name) == near);
     let meant = match missing {
         Missing::Object | Missing::ObjectOrScale => same_name.or(near),
@@ -385,8 +388,14 @@ impl FieldIgnored {
             gate,
             settable: Stage::of(gate, &case.snapshot().controller.version).is_settable(),
             on_in: Version::all().find(|it| Stage::of(gate, it).is_on()).map(|it| it.minor()),
+            is_managed: case.snapshot().controller.version.stated().is_some_and(is_managed),
         }
     }
+}
+
+/// Whether a version is one of a managed control plane, judging by its suffix. Not all of them have one.
+fn is_managed(version: &str) -> bool {
+    ["-eks-", "-gke."].iter().any(|suffix| version.contains(suffix))
 }
 
 /// `field-ignored`
@@ -414,8 +423,9 @@ pub(super) fn field_ignored(case: &Case<'_>) -> Vec<Finding> {
                 .push(FieldIgnored { paths: vec![path], ..FieldIgnored::of(gate, dropped, case) }),
         }
     }
-    // Users who read about the field may set it, with no effect.
+    // Users of a metric above its target who read about the field may have set it, with no effect.
     if let Some(side) = path::tolerated(case).filter(|_| found.is_empty())
+        && side == Direction::Up
         && let facts = FieldIgnored::of(TOLERANCE, true, case)
         && facts.settable
         && !case.has_tolerance_field()
@@ -572,6 +582,7 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
         time: it.time,
         by: by(it),
         is_applied: it.is_applied(),
+        may_have_removed: differs && now == 1 && by(it).is_of_manifest(),
     });
     let by_owner = writer.as_ref().is_none_or(|it| it.by == By::Program);
     let owner = owner.filter(|_| by_owner).map(|it| CrossVersionObjectReference {
@@ -615,29 +626,6 @@ fn replicas_owner<'p>(case: &Case<'p>) -> Option<&'p OwnerReference> {
     workload.metadata.controller()
 }
 
-/// Managers of the scale subresource behind which there is a person, beside kubectl.
-const BY_HAND: [&str; 6] = ["oc", "k9s", "node-fetch", "dashboard", "Mozilla", "headlamp"];
-
-fn is_kubectl(manager: &str) -> bool {
-    manager == "kubectl" || manager.starts_with("kubectl-")
-}
-
-fn by(entry: &ManagedFieldsEntry) -> By {
-    match &*entry.manager {
-        name if entry.is_of_scale() => match BY_HAND.contains(&name) || is_kubectl(name) {
-            true => By::Scale,
-            false => By::Autoscaler,
-        },
-        name if name.starts_with("argocd") => By::ArgoCd,
-        name if name.to_lowercase().starts_with("helm") => By::Helm,
-        name if name.starts_with("flux") || name == "kustomize-controller" => By::Flux,
-        _ if entry.is_applied() => By::ServerSide,
-        "kubectl-client-side-apply" => By::Apply,
-        name if is_kubectl(name) => By::Hand,
-        _ => By::Program,
-    }
-}
-
 /// Looks for events that show the controller scaling to one count over and over. If it had scaled
 /// elsewhere in between, there would be about as many events about that.
 fn again(case: &Case<'_>) -> Option<Again> {
@@ -661,6 +649,64 @@ fn again(case: &Case<'_>) -> Option<Again> {
         first,
         last,
     })
+}
+
+/// `flapping`
+pub(super) fn flapping(case: &Case<'_>) -> Option<Finding> {
+    /// Up and down this often is no coincidence.
+    const SEVERAL: i32 = 5;
+    /// A load that rises and falls more slowly than this has no need of a window.
+    const SLOW: SignedDuration = SignedDuration::from_hours(1);
+    /// The windows that people set, in seconds.
+    const WINDOWS: [i32; 5] = [300, 600, 900, 1800, 3600];
+    let hpa = &case.snapshot().hpa;
+    let events = || case.pass.input.evidence.events.iter().filter(|it| it.is_rescale_of(hpa));
+    let times = |is_up: bool| -> i32 {
+        let own = events().filter(|it| it.is_up() == Some(is_up));
+        own.map(|it| it.count.max(1)).sum()
+    };
+    let (ups, downs) = (times(true), times(false));
+    let first = events().filter_map(|it| it.first.or(it.last)).min()?;
+    let last = events().filter_map(|it| it.last).max()?;
+    let sizes = || events().filter_map(Event::new_size);
+    let (low, high) = (sizes().min()?, sizes().max()?);
+    let cycles = cycles(&events().collect::<Vec<_>>());
+    if cycles < SEVERAL || case.since(last)? > SLOW {
+        return None;
+    }
+    let interval = last.duration_since(first) / cycles;
+    let rules = hpa.spec.behavior.as_ref().and_then(|it| it.scale_down.as_ref());
+    let window = match rules.and_then(|rules| rules.stabilization_window_seconds) {
+        Some(seconds) => SignedDuration::from_secs(seconds.into()),
+        None => case.snapshot().controller.downscale_stabilization,
+    };
+    let covers = |seconds: &i32| SignedDuration::from_secs((*seconds).into()) >= interval;
+    let longer = WINDOWS.into_iter().find(covers).filter(|_| window < interval)?;
+    let facts = Flapping { ups, downs, low, high, first, last, window, longer };
+    let without = case.without(|snapshot| {
+        let behavior = snapshot.hpa.spec.behavior.get_or_insert_default();
+        let rules = behavior.scale_down.get_or_insert_default();
+        rules.stabilization_window_seconds = Some(longer);
+    });
+    Some(match without == case.answer() {
+        true => Finding::aside(Severity::Warning, facts),
+        false => Finding::explaining(Severity::Warning, facts).without(without),
+    })
+}
+
+/// Returns how often rescales went up and down again, at least. The API server counts equal events, and to the same
+/// size in the same direction leads only a way back; of others, the times tell.
+fn cycles(events: &[&Event]) -> i32 {
+    let most = |is_up: bool| {
+        let own = events.iter().filter(|it| it.is_up() == Some(is_up));
+        own.map(|it| it.count).max().unwrap_or_default()
+    };
+    let times = events.iter().flat_map(|it| [(it.first, it.is_up()), (it.last, it.is_up())]);
+    let mut times: Vec<(Timestamp, bool)> =
+        times.filter_map(|(time, is_up)| Some((time?, is_up?))).collect();
+    times.sort_unstable();
+    let turns = times.windows(2).filter(|pair| pair[0].1 != pair[1].1).count();
+    most(true).min(most(false)).max(i32::try_from(turns / 2).unwrap_or(i32::MAX))
 }
 
 /// `controller-silent`

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use jiff::SignedDuration;
+
 use super::case::{Top, revision};
 use super::pods::is_alive;
 use super::{Case, Finding, Severity};
 use crate::apimachinery::annotations::REVISION;
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::selector::Selector;
-use crate::engine::decision::{Block, Group, MetricResult, Path};
+use crate::engine::decision::{Block, Group, MetricResult, MetricStep, Path};
 use crate::order::{self, Names};
 use crate::snapshot::pod::Pod;
 
@@ -288,10 +290,20 @@ fn share(case: &Case<'_>, names: &Names<&str>) -> Option<Share> {
 
 /// `old-revision-pods`
 pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
+    /// A rollout that takes longer than this is stuck or paused, or it is a canary.
+    const LONG: SignedDuration = SignedDuration::from_mins(10);
     let scale = case.scale()?;
     let replicas = usize::try_from(scale.spec_replicas).ok()?;
+    // An average of a total is over the replicas in the target's status, which include those of a surge.
+    let is_average = |step: &&MetricStep| step.is_total() && step.target.average_value.is_some();
+    let averaged = case.decision().winner().filter(is_average);
+    let averaged = averaged.filter(|_| scale.status_replicas > scale.spec_replicas);
+    let counted: Vec<&Pod> = match averaged {
+        Some(_) => case.pods().collect(),
+        None => case.pods_in(|group| group == Group::Ready).collect(),
+    };
     let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
-    for pod in case.pods_in(|group| group == Group::Ready) {
+    for pod in counted {
         if let Some(hash) = revision(pod).filter(|_| !case.is_foreign(pod) && is_alive(pod)) {
             of.entry(hash).or_default().push(pod);
         }
@@ -305,7 +317,18 @@ pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
     order::sort_by_key(&mut others, |pod| (pod.created, &pod.name));
     others.truncate(excess);
     let names: Names<&str> = others.iter().map(|pod| &*pod.name).collect();
-    let without = case.without_pods(|pod| names.contains(&pod.name));
+    let without = match averaged {
+        Some(_) => case.without(|snapshot| {
+            if let Ok(scale) = &mut snapshot.scale {
+                scale.status_replicas = scale.spec_replicas;
+            }
+        }),
+        None => case.without_pods(|pod| names.contains(&pod.name)),
+    };
+    // The rollout began with the first pod of the second revision.
+    let firsts = of.values().filter_map(|pods| pods.iter().filter_map(|pod| pod.created).min());
+    let began = firsts.max();
+    let is_long = began.and_then(|began| case.since(began)).is_none_or(|age| age >= LONG);
     let beyond = others.into_iter().map(|pod| pod.name.clone()).collect();
     let mut revisions: Vec<Revision> = of
         .iter()
@@ -317,7 +340,11 @@ pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
         .collect();
     order::sort_by_key(&mut revisions, |it| (!it.is_current, std::cmp::Reverse(it.pods)));
     let facts = OldRevisionPods { revisions, replicas: scale.spec_replicas, beyond };
-    Some(case.weigh(facts, without, Severity::Info))
+    let mut finding = case.weigh(facts, without, Severity::Info);
+    if !is_long {
+        finding.severity = Severity::Info;
+    }
+    Some(finding)
 }
 
 /// Returns the revision of new pods: what the target's status says, or its newest ReplicaSet.

@@ -4,7 +4,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::requests::limits_keep_below;
-use super::{Case, Code, Facts, Finding, Next, Severity};
+use super::writer::by;
+use super::{Case, Facts, Finding, Next, Severity};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{
     Because, Decision, Direction, MetricResult, MetricStep, Path, PodCounts, Proposal,
@@ -13,8 +14,9 @@ use crate::engine::decision::{RateLimit, Step};
 use crate::memory::ground::{Ground, Running};
 use crate::pass::Origin;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus, MetricSpec, MetricTarget};
+use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus, MetricSpec, MetricTarget, ScalingPolicy};
 use crate::snapshot::memory::Recommendation;
+use crate::snapshot::surroundings::Workload;
 use crate::whatif::thresholds::Borders;
 
 /// A metric is off its target but within the tolerance.
@@ -89,8 +91,19 @@ pub struct HeldByWindow {
     pub leads_since: Option<Timestamp>,
     /// What follows, if the metrics keep proposing the same.
     pub next: Option<Next>,
-    /// What to deal with first, if it is the reason for the proposal that is held back.
-    pub prior: Option<Code>,
+    /// Whether the earlier recommendation adds replicas, instead of only keeping them.
+    pub adds: bool,
+    /// What limits the passes after the window, if it takes several to reach what the metrics propose.
+    pub then: Option<Then>,
+}
+
+/// How the replicas reach what the metrics propose once a window has ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Then {
+    /// The policies.
+    pub policies: Vec<ScalingPolicy>,
+    /// When the last pass gets there.
+    pub reached: Timestamp,
 }
 
 /// A policy or the built-in doubling decides.
@@ -106,8 +119,6 @@ pub struct RateLimited {
     pub limit: RateLimit,
     /// What follows, if the metrics keep proposing the same.
     pub next: Option<Next>,
-    /// What to deal with first, if it is the reason for the proposal that is limited.
-    pub prior: Option<Code>,
 }
 
 /// The direction in which the metrics propose to scale is disabled.
@@ -119,8 +130,6 @@ pub struct DirectionDisabled {
     pub desired: i32,
     /// What is allowed.
     pub result: i32,
-    /// Whether `paused-by-keda` says how to enable it.
-    pub is_paused: bool,
     /// Another value of the bound, if the replicas are at it, which would keep them there as well.
     pub bound: Option<i32>,
 }
@@ -147,9 +156,6 @@ pub struct Bound {
     pub asked: i32,
     /// Since when the status has said the same.
     pub since: Option<Timestamp>,
-    /// What to deal with first, if `maxReplicas` or `minReplicas` decides only because of it, or if another bound
-    /// alone changes nothing.
-    pub prior: Option<Code>,
     /// Whether scaling in that direction is disabled as well.
     pub is_disabled: bool,
     /// The metric with the highest proposal, by index in the spec.
@@ -211,36 +217,26 @@ pub struct SwitchedOff {
     pub observed: Option<i32>,
     /// Who last wrote the replicas of the target, and when.
     pub writer: Option<(String, Timestamp)>,
+    /// Why that keeps it at 0, if it is known to.
+    pub keeper: Option<Keeper>,
     /// Whether the HPA allows zero replicas.
     pub may_be_zero: bool,
-    /// Whether `paused-by-keda` says how to scale it up again.
-    pub is_paused: bool,
 }
 
-/// Returns what to deal with before something that keeps the replicas from what the metrics propose: a pause, or
-/// a problem without which they would not propose anything beyond it.
-fn prior(found: &[Finding], is_beyond: impl Fn(i32) -> bool) -> Option<Code> {
-    let is_prior = |it: &&Finding| match &it.facts {
-        Facts::PausedByKeda(pause) => it.explains && pause.is_whole(),
-        _ => {
-            let without = it.without.filter(|_| it.explains).and_then(|it| it.proposal);
-            without.is_some_and(|proposal| !is_beyond(proposal))
-        }
-    };
-    let mut problems = found.iter().filter(|it| it.severity < Severity::Info);
-    problems.find(is_prior).map(Finding::code)
-}
-
-/// Returns what to deal with before more replicas are allowed: pods that would not run, or memory that more of
-/// them do not lower.
-fn prior_to_more(found: &[Finding]) -> Option<Code> {
-    let is_prior = |it: &&Finding| match &it.facts {
-        Facts::MemoryBaseline(_) => it.explains,
-        Facts::UnschedulablePods(_) | Facts::ReplicasWithoutPods(_) => true,
-        _ => false,
-    };
-    let mut problems = found.iter().filter(|it| it.severity < Severity::Info);
-    problems.find(is_prior).map(Finding::code)
+/// What keeps a target at 0 on purpose.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Keeper {
+    /// Flagger runs this workload instead of the target.
+    Flagger {
+        /// The workload, if it was read.
+        primary: Option<String>,
+    },
+    /// KEDA has no active trigger.
+    Keda,
+    /// A manifest states 0 replicas.
+    Manifest,
+    /// A person or a program.
+    Other,
 }
 
 /// Returns the metric with the highest proposal, if the pass follows metrics.
@@ -317,8 +313,10 @@ fn narrower(case: &Case<'_>, metric: usize, ratio: f64) -> Option<u8> {
     let tolerance = Quantity::from_milli(hundredths as i64 * 10, Format::DecimalSI);
     let current = case.decision().replicas_before()?;
     let side = if ratio > 1.0 { Direction::Up } else { Direction::Down };
-    let proposal = case.proposal_of(metric, |snapshot| set_tolerance(snapshot, side, tolerance))?;
-    (proposal != current).then_some(hundredths as u8)
+    let decision = case.decide(|snapshot| set_tolerance(snapshot, side, tolerance));
+    let proposal = decision.metric(metric)?.proposal()?.replicas;
+    // While another metric fails, fewer replicas would be no decision.
+    (proposal != current && decision.proposal.is_some()).then_some(hundredths as u8)
 }
 
 /// Sets the field `tolerance` of a direction.
@@ -459,7 +457,7 @@ fn held(case: &Case<'_>) -> Option<Held> {
 }
 
 /// `held-by-window`
-pub(super) fn held_by_window(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
+pub(super) fn held_by_window(case: &Case<'_>) -> Option<Finding> {
     let pass = case.pass;
     let Held { desired, result, up_window, down_window, held_by } = held(case)?;
     let against = if held_by.replicas > desired { Direction::Down } else { Direction::Up };
@@ -493,10 +491,9 @@ pub(super) fn held_by_window(case: &Case<'_>, found: &[Finding]) -> Option<Findi
         is_in_spec: rules.is_some_and(|rules| rules.stabilization_window_seconds.is_some()),
         leads_since,
         next: case.next(),
-        prior: prior(found, |proposal| match against {
-            Direction::Down => proposal < result,
-            Direction::Up => proposal > result,
-        }),
+        adds: against == Direction::Down
+            && case.decision().replicas_after() > case.decision().replicas_before(),
+        then: then(case, desired, against, window),
     };
     let without = case.without_history();
     let is_held_anyway = |it: Limited| it.is_bound() || it.is_disabled();
@@ -509,6 +506,27 @@ pub(super) fn held_by_window(case: &Case<'_>, found: &[Finding]) -> Option<Findi
         false => Finding::explaining(Severity::Info, facts),
     };
     Some(finding.without(without))
+}
+
+/// Returns how the replicas reach what the metrics propose after the window, if policies make that take longer than
+/// the window.
+fn then(case: &Case<'_>, desired: i32, against: Direction, window: SignedDuration) -> Option<Then> {
+    let behavior = case.snapshot().hpa.spec.behavior.as_ref()?;
+    let rules = match against {
+        Direction::Up => behavior.scale_up.as_ref(),
+        Direction::Down => behavior.scale_down.as_ref(),
+    };
+    let upcoming = &case.pass.outlook.upcoming;
+    let mut changes = upcoming.windows(2).filter(|pair| pair[0].replicas != pair[1].replicas);
+    let takes_several = changes.nth(1).is_some();
+    let last = upcoming.last().filter(|last| takes_several && last.replicas == desired)?;
+    // Policies that take no longer than the window are not worth a word.
+    let ends = upcoming.iter().find(|it| Some(it.replicas) != case.decision().replicas_after())?;
+    if last.time.duration_since(ends.time) <= window {
+        return None;
+    }
+    let policies = rules?.policies.clone()?;
+    Some(Then { policies, reached: last.time })
 }
 
 /// A limit that changes the replicas.
@@ -542,8 +560,8 @@ impl Limited {
     }
 }
 
-/// Returns the last limit on the replicas, if it changes them. A recommendation that holds them may hide a
-/// limit that would hold them as well.
+/// Returns the last limit on the replicas, if it changes what the metrics propose. A recommendation that holds them
+/// may hide a limit that would hold them as well.
 fn limit(case: &Case<'_>) -> Option<Limited> {
     let of = |decision: &Decision| {
         decision.trace.iter().find_map(|step| match step {
@@ -554,39 +572,39 @@ fn limit(case: &Case<'_>) -> Option<Limited> {
             _ => None,
         })
     };
-    of(case.decision()).or_else(|| {
-        held(case)?;
+    let Some(held) = held(case) else { return of(case.decision()) };
+    // What only a recommendation from before is beyond would not limit what the metrics propose now.
+    let limits_metrics = |limit: &Limited| match limit.desired > limit.result {
+        true => held.desired > limit.result,
+        false => held.desired < limit.result,
+    };
+    let own = of(case.decision()).filter(limits_metrics);
+    let own = own.map(|limit| Limited { desired: held.desired, ..limit });
+    own.or_else(|| {
         let after = case.decision().replicas_after();
         of(case.forgotten()).filter(|limit| Some(limit.result) == after)
     })
 }
 
 /// `rate-limited`
-pub(super) fn rate_limited(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
+pub(super) fn rate_limited(case: &Case<'_>) -> Option<Finding> {
     let Limited { desired, result, rate, reason } = limit(case).filter(|it| !it.is_disabled())?;
     let limit = rate?;
     let current = case.decision().replicas_before()?;
     let next = case.next();
-    let prior = prior(found, |proposal| match desired > result {
-        true => proposal > result,
-        false => proposal < result,
-    });
     matches!(reason, "ScaleUpLimit" | "ScaleDownLimit").then(|| {
-        let facts = RateLimited { desired, result, current, limit, next, prior };
+        let facts = RateLimited { desired, result, current, limit, next };
         Finding::explaining(Severity::Info, facts)
     })
 }
 
 /// `direction-disabled`
-pub(super) fn direction_disabled(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
+pub(super) fn direction_disabled(case: &Case<'_>) -> Option<Finding> {
     let limited = limit(case).filter(|it| it.is_only_disabled(case))?;
     let bound = limited.is_bound().then(|| limited.wider(case));
     let Limited { desired, result, rate, .. } = limited;
     let direction = rate?.direction;
-    let is_paused = found
-        .iter()
-        .any(|it| matches!(&it.facts, Facts::PausedByKeda(pause) if pause.may_disable(direction)));
-    let facts = DirectionDisabled { direction, desired, result, is_paused, bound };
+    let facts = DirectionDisabled { direction, desired, result, bound };
     let without = case.without(|snapshot| {
         let spec = &mut snapshot.hpa.spec;
         let rules = spec.behavior.as_mut().and_then(|rules| match direction {
@@ -606,25 +624,16 @@ pub(super) fn direction_disabled(case: &Case<'_>, found: &[Finding]) -> Option<F
 }
 
 /// Returns a bound that decides, for the controller's reason.
-fn bound(case: &Case<'_>, is: &str, found: &[Finding]) -> Option<Bound> {
+fn bound(case: &Case<'_>, is: &str) -> Option<Bound> {
     let limited = limit(case).filter(|it| it.reason == is)?;
     let is_disabled = limited.is_only_disabled(case);
     let Limited { desired: asked, result, .. } = limited;
-    let is_direction = |it: &Finding| it.code() == Code::DirectionDisabled;
     let status = &case.snapshot().hpa.status.conditions;
     let since = status.iter().find(|it| it.type_ == "ScalingLimited" && it.reason == is);
     let winner = winner(case);
-    let is_beyond =
-        |proposal: i32| if asked > result { proposal > result } else { proposal < result };
     Some(Bound {
         bound: result,
         asked,
-        prior: match is_disabled {
-            true => found.iter().any(is_direction).then_some(Code::DirectionDisabled),
-            false => {
-                prior(found, is_beyond).or_else(|| prior_to_more(found).filter(|_| asked > result))
-            }
-        },
         is_disabled,
         since: since.and_then(|condition| condition.last_transition_time),
         metric: winner.map(|(metric, _)| metric.index),
@@ -633,17 +642,16 @@ fn bound(case: &Case<'_>, is: &str, found: &[Finding]) -> Option<Bound> {
 }
 
 /// `at-max`
-pub(super) fn at_max(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
-    let bound = bound(case, "TooManyReplicas", found)?;
+pub(super) fn at_max(case: &Case<'_>) -> Option<Finding> {
+    let bound = bound(case, "TooManyReplicas")?;
     let without = case.without(|snapshot| snapshot.hpa.spec.max_replicas = i32::MAX);
-    let is_second = bound.prior.is_some() || bound.is_disabled;
-    let severity = if is_second { Severity::Info } else { Severity::Warning };
+    let severity = if bound.is_disabled { Severity::Info } else { Severity::Warning };
     Some(Finding::explaining(severity, AtMax(bound)).without(without))
 }
 
 /// `at-min`
-pub(super) fn at_min(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
-    let bound = bound(case, "TooFewReplicas", found)?;
+pub(super) fn at_min(case: &Case<'_>) -> Option<Finding> {
+    let bound = bound(case, "TooFewReplicas")?;
     let least = least(case);
     let without = case.without(|snapshot| snapshot.hpa.spec.min_replicas = Some(least));
     Some(Finding::explaining(Severity::Info, AtMin { bound, least }).without(without))
@@ -730,7 +738,7 @@ fn cause(case: &Case<'_>, found: &[Finding], current: i32, beyond: Direction) ->
 }
 
 /// `switched-off`
-pub(super) fn switched_off(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
+pub(super) fn switched_off(case: &Case<'_>) -> Option<Finding> {
     if case.decision().path() != Some(Path::Disabled) {
         return None;
     }
@@ -738,19 +746,41 @@ pub(super) fn switched_off(case: &Case<'_>, found: &[Finding]) -> Option<Finding
     let writer = case.surroundings().last_replicas_write(case.target());
     let writer = writer.filter(|_| observed.is_none());
     let hpa = &case.snapshot().hpa;
-    let is_pause = |it: &Finding| matches!(&it.facts, Facts::PausedByKeda(it) if it.is_whole());
+    let keeper = writer.map(|(manager, _)| keeper(case, manager));
     let facts = SwitchedOff {
         observed,
+        keeper: keeper.clone(),
         writer: writer.map(|(manager, time)| (manager.to_owned(), time)),
         may_be_zero: hpa.spec.min_replicas == Some(0),
-        is_paused: found.iter().any(is_pause),
     };
     // Scaling from zero is KEDA's part, and the pause has its own finding.
-    let severity = match hpa.scaled_object() {
-        None if observed.is_none() => Severity::Warning,
+    let severity = match (hpa.scaled_object(), keeper) {
+        (None, None | Some(Keeper::Manifest | Keeper::Other)) if observed.is_none() => {
+            Severity::Warning
+        }
         _ => Severity::Info,
     };
     Some(Finding::explaining(severity, facts))
+}
+
+/// Returns what the last writer of 0 replicas has done that for.
+fn keeper(case: &Case<'_>, manager: &str) -> Keeper {
+    let manager = manager.to_lowercase();
+    let target = case.target();
+    // The name that Flagger gives (`Canary.GetPrimaryName`).
+    let name = format!("{}-primary", target.name);
+    let mut workloads = case.surroundings().workloads.iter();
+    let primary = workloads.find(|it| it.is_kind_of(target) && it.metadata.name == name);
+    if manager.contains("flagger") {
+        return Keeper::Flagger { primary: primary.map(Workload::reference) };
+    }
+    let managed = case.workload().map_or(&[][..], |target| &target.metadata.managed_fields);
+    let last = managed.iter().filter(|it| it.owns_replicas).max_by_key(|it| it.time);
+    match manager.contains("keda") {
+        true => Keeper::Keda,
+        false if last.is_some_and(|it| by(it).is_of_manifest()) => Keeper::Manifest,
+        false => Keeper::Other,
+    }
 }
 
 #[cfg(test)]

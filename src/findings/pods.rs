@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use jiff::{SignedDuration, Timestamp};
 
 use super::case::revision;
-use super::{Case, Code, Facts, Finding, Severity};
+use super::{Case, Facts, Finding, Severity};
 use crate::apimachinery::metadata::Condition;
 use crate::calendar::Calendar;
 use crate::engine::decision::{Group, MetricResult, MetricStep, PodRow};
@@ -19,6 +19,8 @@ const LONG_START: SignedDuration = SignedDuration::from_mins(30);
 const NEW_NODE: SignedDuration = SignedDuration::from_mins(5);
 /// How long a workload may take to create its pods, if nothing prevents it.
 const CREATION: SignedDuration = SignedDuration::from_mins(2);
+/// How long after it became ready a pod may still warm up.
+const WARM: SignedDuration = SignedDuration::from_mins(2);
 /// The factor by which a pod that is still warming up exceeds other pods.
 const WARMING_UP: f64 = 1.5;
 
@@ -48,8 +50,6 @@ pub struct UncountedPods {
     pub count: bool,
     /// They use so little that the result would be the same if they counted; without them it would differ.
     pub idle: bool,
-    /// The finding that is about exactly the same pods.
-    pub named_by: Option<Code>,
 }
 
 /// How a pod is left out.
@@ -172,6 +172,8 @@ pub struct UnschedulablePods {
     pub message: Box<str>,
     /// When the oldest was created.
     pub since: Option<Timestamp>,
+    /// Whether the metrics propose more pods than have a node.
+    pub are_needed: bool,
 }
 
 /// `finished-pods`
@@ -260,12 +262,7 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     order::sort_by_key(&mut pods, is_explained);
     let is_ordinary = pods.first().is_some_and(is_explained);
     let of = case.pods().filter(|pod| is_alive(pod)).count().max(pods.len());
-    let is_same = |it: &&Finding| {
-        let all = pods.iter().map(|it| &*case.pod_of(&it.row).name);
-        stuck_in(&it.facts).is_some_and(|names| names == all.collect())
-    };
-    let named_by = found.iter().find(is_same).map(Finding::code);
-    let facts = UncountedPods { pods, of, count: false, idle, named_by };
+    let facts = UncountedPods { pods, of, count: false, idle };
     Some(match other.proposal {
         None if keeps_from_answer => Finding::explaining(Severity::Error, facts),
         None => return None,
@@ -278,7 +275,7 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
 }
 
 /// Returns the pods that a finding reports as stuck, or as starting.
-fn stuck_in(facts: &Facts) -> Option<HashSet<&str>> {
+pub(super) fn stuck_in(facts: &Facts) -> Option<BTreeSet<&str>> {
     match facts {
         Facts::NeverReady(it) => Some(it.pods.iter().map(|pod| &*pod.name).collect()),
         Facts::UnschedulablePods(it) => Some(it.pods.iter().map(|name| &**name).collect()),
@@ -304,7 +301,7 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
     }
     let pods = rows.into_iter().map(|&row| Uncounted { metric, row }).collect();
     let of = case.pods().filter(|pod| is_alive(pod)).count();
-    let facts = UncountedPods { pods, of, count: true, idle: false, named_by: None };
+    let facts = UncountedPods { pods, of, count: true, idle: false };
     Some(Finding { without: Some(unready), ..Finding::explaining(Severity::Info, facts) })
 }
 
@@ -413,7 +410,10 @@ fn hot<'p>(
 ) -> Option<(&'p MetricStep, Vec<&'p Pod>, Starting)> {
     let period = case.snapshot().controller.cpu_initialization_period;
     let is_new = |row: &&PodRow| {
-        case.age(case.pod_of(row)).is_some_and(|age| age < period.saturating_mul(2))
+        let pod = case.pod_of(row);
+        let ready = pod.ready.and_then(|ready| case.since(ready.last_transition_time));
+        case.age(pod).is_some_and(|age| age < period.saturating_mul(2))
+            && ready.is_none_or(|since| since < WARM)
     };
     let counts = |row: &&PodRow| row.group == Group::Ready && row.value.is_some();
     let (new, others): (Vec<&PodRow>, Vec<&PodRow>) =
@@ -492,9 +492,15 @@ pub(super) fn unschedulable(case: &Case<'_>) -> Option<Finding> {
     let message = pods.first()?.unschedulable.clone()?;
     let ready = case.if_ready(|pod| waits(&pod));
     let since = pods.iter().filter_map(|pod| pod.created).min();
-    let facts = UnschedulablePods { pods: names(pods.iter().copied()), message, since };
+    let placed = case.pods().filter(|pod| is_alive(pod) && pod.unschedulable.is_none()).count();
+    let are_needed = case
+        .decision()
+        .proposal
+        .is_none_or(|proposal| usize::try_from(proposal).is_ok_and(|proposal| proposal > placed));
+    let facts = UnschedulablePods { pods: names(pods.iter().copied()), message, since, are_needed };
     let mut finding = case.weigh(facts, ready, Severity::Warning);
-    if !pods.iter().any(|pod| case.age(pod).is_some_and(|age| age >= NEW_NODE)) {
+    let is_late = pods.iter().any(|pod| case.age(pod).is_some_and(|age| age >= NEW_NODE));
+    if !is_late || !are_needed {
         finding.severity = Severity::Info;
     }
     Some(finding)

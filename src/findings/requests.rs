@@ -11,10 +11,11 @@ use super::pods::is_alive;
 use super::{Alternative, Case, Facts, Finding, Severity};
 use crate::apimachinery::annotations::VPA_UPDATES;
 use crate::apimachinery::metadata::Condition;
-use crate::apimachinery::quantity::Amount;
+use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::engine::decision::{Block, Decision, Group, MetricResult, MetricStep, PodRow};
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
+use crate::numbers::format_of;
 use crate::order::{self, Names};
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{MetricTarget, MetricValueStatus};
@@ -207,6 +208,29 @@ pub struct UnreachableTarget {
     pub reachable: Option<i32>,
     /// Whether the limits hold the pods back now.
     pub is_full: bool,
+}
+
+/// Pods have used several times what they request for as long as the status shows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestTooSmall {
+    /// The index of the metric in the spec, from 0.
+    pub metric: usize,
+    /// The resource.
+    pub resource: String,
+    /// The container whose request is furthest below its usage.
+    pub container: Box<str>,
+    /// The highest request of that container in a pod, in milli-units.
+    pub request: i64,
+    /// Its mean usage in a pod, in milli-units.
+    pub usage: i64,
+    /// The usage of the counted pods as a share of their requests.
+    pub share: f64,
+    /// The same share in the last status.
+    pub then: f64,
+    /// Since when the replicas have been the same.
+    pub since: Timestamp,
+    /// A request with which the pods use about the target.
+    pub enough: Quantity,
 }
 
 /// The controller's messages if a request is missing, and if all requests are 0.
@@ -838,6 +862,111 @@ fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Findi
         false => Finding::aside(Severity::Warning, facts),
     };
     Some(Finding { without, ..finding })
+}
+
+/// `request-too-small`
+pub(super) fn request_too_small(case: &Case<'_>, found: &[Finding]) -> Vec<Finding> {
+    let metrics = utilizations(case);
+    metrics
+        .filter_map(|(step, percent)| {
+            // Another finding says why the usage or its share is what it is.
+            let is_explained = |it: &Finding| match &it.facts {
+                Facts::MemoryBaseline(it) => it.metric == step.index,
+                Facts::DilutedByContainer(it) => it.metric == step.index,
+                Facts::ResizeInProgress(it) => it.metric == step.index,
+                Facts::RequestsDifferFromTemplate(it) => it.metric == step.index,
+                _ => false,
+            };
+            if found.iter().any(is_explained) {
+                return None;
+            }
+            let facts = small_request(case, step, percent)?;
+            let enough = Amount::int(facts.enough.milli_value(), -3);
+            let without = case.without(|snapshot| {
+                for pod in &mut snapshot.pods {
+                    let own = pod.containers_mut().filter(|it| it.name == facts.container);
+                    own.for_each(|container| set_request(container, &facts.resource, &enough));
+                }
+            });
+            let decides = case.decision().winner().is_some_and(|it| it.index == step.index);
+            let finding = match decides && without != case.answer() {
+                true => Finding::explaining(Severity::Warning, facts),
+                false => Finding::aside(Severity::Warning, facts),
+            };
+            Some(finding.without(without))
+        })
+        .collect()
+}
+
+fn small_request<'p>(
+    case: &Case<'p>,
+    step: &'p MetricStep,
+    percent: i32,
+) -> Option<RequestTooSmall> {
+    /// Usage that is this many times the request is several times the request.
+    const SEVERAL: f64 = 2.0;
+    /// A burst does not last this long.
+    const LASTING: SignedDuration = SignedDuration::from_mins(30);
+    /// Pods this old have warmed up.
+    const WARM: SignedDuration = SignedDuration::from_mins(10);
+    let hpa = &case.snapshot().hpa;
+    let proposal = step.proposal().filter(|it| it.ratio > 1.0 + step.tolerance.up)?;
+    let share = f64::from(proposal.current.average_utilization?) / 100.0;
+    let written = hpa.status.current_metrics.as_ref()?.get(step.index)?;
+    let then = f64::from(written.labelled()?.1.average_utilization?) / 100.0;
+    let since = hpa.status.last_scale_time?;
+    if share < SEVERAL || then < SEVERAL || percent <= 0 || case.since(since)? < LASTING {
+        return None;
+    }
+    let rules = case.rules();
+    // The usage and request of each container in all pods, and its highest request in one.
+    let mut sums: BTreeMap<&str, (i64, i64, i64)> = BTreeMap::new();
+    let mut pods = 0;
+    for (_, pod) in counted(case, step) {
+        if counts_as_whole(pod, step.container.as_deref(), &rules) || case.age(pod)? < WARM {
+            return None;
+        }
+        let metrics = case.metrics_of(pod)?;
+        pods += 1;
+        for container in counted_containers(pod, step.container.as_deref(), &rules) {
+            let usage = metrics.usage(&step.name, Some(&container.name))?;
+            let request = container.requests.get(&step.name)?.milli_value();
+            let (used, requested, most) = sums.entry(&container.name).or_default();
+            *used = used.checked_add(usage)?;
+            *requested = requested.checked_add(request)?;
+            *most = (*most).max(request);
+        }
+    }
+    let lacking = |(used, requested, _): (i64, i64, i64)| used - requested;
+    let (container, (used, _, request)) =
+        sums.iter().map(|(name, own)| (*name, *own)).max_by_key(|(_, own)| lacking(*own))?;
+    let others: i64 = sums.iter().filter(|(name, _)| **name != container).map(|(_, it)| it.1).sum();
+    let all: i64 = sums.values().map(|own| own.0).sum();
+    let wanted = all.checked_mul(100)? / i64::from(percent) - others;
+    let enough = rounded_request(&step.name, wanted / pods)?;
+    Some(RequestTooSmall {
+        metric: step.index,
+        resource: step.name.clone(),
+        container: container.into(),
+        request,
+        usage: used / pods,
+        share,
+        then,
+        since,
+        enough,
+    })
+}
+
+/// Returns a request of at least an amount, in the steps in which people state requests.
+pub(crate) fn rounded_request(resource: &str, needed: i64) -> Option<Quantity> {
+    let step = match resource {
+        "cpu" => 10,
+        "memory" => 1024 * 1024 * 1000,
+        _ => 1000,
+    };
+    let steps = needed / step + i64::from(needed % step > 0 || needed == 0);
+    let rounded = steps.checked_mul(step)?;
+    Some(Quantity::from_milli(rounded, format_of(resource)).canonicalized())
 }
 
 /// Returns the highest number from 1 to below another with a property that all lower numbers have as well.

@@ -58,6 +58,8 @@ pub enum Clue {
     Whole,
     /// The metric is a share, judging by its name: one is a fraction, and the other a percentage.
     Share,
+    /// The metric is a time, judging by its name, and its target has the suffix `m`, which is not for milliseconds.
+    Milliseconds,
 }
 
 /// A target for the total value multiplies the replicas as long as the value stays.
@@ -187,6 +189,10 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
     const BUSY: i64 = 100_000;
     /// A value of the target's unit is this close to it.
     const CLOSE: f64 = 1.25;
+    /// A value that has grown without end is this far above its target.
+    const FAR: f64 = 10.0;
+    /// A value that is no long queue is this far above its target.
+    const TOO_FAR: f64 = 50.0;
     let proposal = step.proposal()?;
     let target = amount(&step.target)?;
     let current = proposal.current.average_value.as_ref().or(proposal.current.value.as_ref())?;
@@ -213,16 +219,23 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
         });
     }
     // Half a job for each replica or a tenth of a second may well be meant.
-    let is_plausible =
-        is_duration(&step.name) || (is_queue && is_per_replica && wanted >= LEAST_PLAUSIBLE);
+    let is_plausible = is_duration(&step.name)
+        || (is_queue
+            && is_per_replica
+            && (wanted > LEAST_PLAUSIBLE || (wanted == LEAST_PLAUSIBLE && ratio < TOO_FAR)));
     let is_whole = is_whole(step) && !is_plausible;
     // A total of less than one job is a share, or in another unit.
-    let is_total_share = is_queue && is_whole && wanted >= LEAST_PLAUSIBLE && value <= ALL_PERCENTS;
+    let is_total_share = is_queue
+        && !is_per_replica
+        && is_whole
+        && wanted >= LEAST_PLAUSIBLE
+        && value <= ALL_PERCENTS;
     let is_fraction = wanted < 1000
         && !step.is_resource()
         && match ratio <= PERCENTS {
             // A factor of 100 means percents.
-            true => (is_share || is_total_share) && ratio >= 100.0 / OFF,
+            true if is_share || is_total_share => ratio >= 100.0 / OFF,
+            true => is_whole && wanted <= LEAST_PLAUSIBLE && ratio >= FAR,
             false => is_whole && ratio <= 10_000.0,
         };
     let clue = match is_fraction {
@@ -230,8 +243,9 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
         true => Clue::Share,
         false => Clue::Power,
     };
+    let is_percents = is_fraction && ratio <= PERCENTS && (is_share || is_total_share);
     let (powers, format): (&[i64], _) = match &*step.name {
-        _ if is_fraction && ratio <= PERCENTS => (&[100], Format::DecimalSI),
+        _ if is_percents => (&[100], Format::DecimalSI),
         _ if is_fraction => (&[1000], Format::DecimalSI),
         "memory" if step.is_resource() => (&[1 << 10, 1 << 20, 1 << 30], Format::BinarySI),
         // Many more messages than intended per replica are a long queue.
@@ -239,6 +253,21 @@ fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
         _ => (&[1000, 1_000_000, 1_000_000_000], Format::DecimalSI),
     };
     let power = powers.iter().find(|power| is_fraction || is_near(**power));
+    let is_in_seconds = || {
+        let name = step.name.to_lowercase();
+        name.contains("seconds") && !name.contains("milli")
+    };
+    let is_milli = !step.is_resource() && is_duration(&step.name) && wanted < 1000;
+    if power.is_none() && is_milli && ratio >= FAR && !is_in_seconds() {
+        return Some(SuspectUnit {
+            metric: step.index,
+            current: current.clone(),
+            target: target.clone(),
+            ratio,
+            meant: Quantity::from_milli(wanted * 1000, Format::DecimalSI),
+            clue: Clue::Milliseconds,
+        });
+    }
     let is_memory = step.name == "memory" && step.is_resource();
     let meant = match power {
         _ if is_memory && wanted < LEAST_MEMORY && ratio > PERCENTS => {
@@ -292,7 +321,7 @@ fn with_unit(wanted: i64, value: i64) -> Option<Quantity> {
 
 /// Whether a metric measures time, judging by its name.
 fn is_duration(name: &str) -> bool {
-    let words = ["latency", "duration", "seconds", "millis"];
+    let words = ["latenc", "duration", "seconds", "millis", "response_time", "responsetime"];
     let name = name.to_lowercase();
     words.iter().any(|word| name.contains(word))
 }

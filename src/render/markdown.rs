@@ -101,6 +101,7 @@ fn section(out: &mut String, section: &Section) {
                 }
             }
             Part::Hinted(text, _) => paragraph(out, "", text),
+            Part::Hint(_) => {}
             Part::Text(sentences) => {
                 for sentence in sentences {
                     paragraph(out, "", sentence);

@@ -168,6 +168,7 @@ impl Lines<'_> {
                 Part::Hinted(text, hint) => {
                     self.paragraph(INDENT, &format!("{text}{hint}"), Style::new());
                 }
+                Part::Hint(hint) => self.paragraph(INDENT, hint, Style::new()),
                 Part::Chart(chart) => {
                     if place > 0 {
                         self.blank();

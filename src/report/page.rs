@@ -105,6 +105,7 @@ impl Page {
         sections.extend(words.pods());
         sections.extend(words.conditions_and_events());
         sections.extend(words.comparison());
+        sections.extend(words.wide_hint());
         sections.extend(words.rests_on(Vec::new(), Vec::new()));
         words.page(sections).without_owner(&explanation.pass.input.snapshot.hpa)
     }
@@ -167,10 +168,8 @@ impl Words<'_> {
         let mut troubles =
             self.explanation.findings.iter().filter(|it| it.severity < Severity::Info);
         let cause = match headline {
-            // A controller that does not run is not why it would not decide.
-            Headline::Undecided(_) | Headline::CannotRead => {
-                troubles.find(|it| it.code != Code::ControllerSilent)
-            }
+            // What is more important may still not be why there is no decision.
+            Headline::Undecided(_) | Headline::CannotRead => troubles.find(|it| it.ends),
             _ => troubles.next().filter(|first| match first.code {
                 Code::ScaleNotWritten => matches!(headline, Headline::Scale { .. }),
                 Code::ControllerSilent => first.severity == Severity::Error,
@@ -289,6 +288,13 @@ impl Words<'_> {
             }
             _ => false,
         }
+    }
+
+    /// Says that the wide report has evidence and commands of the findings, if nothing else mentions it.
+    pub(super) fn wide_hint(&self) -> Option<Section> {
+        let is_mentioned = self.briefly_assumed().is_some();
+        let hint = Part::Hint("-o wide shows the evidence, with commands to paste.");
+        (!is_mentioned && self.hides_evidence()).then(|| Section::new("", Detail::Always, [hint]))
     }
 
     /// Words assumptions that are not defaults.

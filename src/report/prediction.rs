@@ -167,6 +167,7 @@ impl Page {
         let assumed = played.map(Played::assumed).unwrap_or_default();
         let Some(backtest) = &prediction.backtest else {
             sections.extend(curve);
+            sections.extend(words.wide_hint());
             sections.extend(words.rests_on(assumed, Vec::new()));
             let mut page = words.page(sections);
             page.expected = expected;

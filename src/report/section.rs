@@ -49,6 +49,8 @@ pub enum Part {
     Text(Vec<String>),
     /// A text, and how a terminal shows more.
     Hinted(String, &'static str),
+    /// A sentence about another report, for terminals only.
+    Hint(&'static str),
     /// A chart.
     Chart(Box<Chart>),
 }
@@ -135,6 +137,7 @@ impl Section {
                 }),
                 Part::Text(sentences) => sentences.iter_mut().for_each(&mut *change),
                 Part::Hinted(text, _) => change(text),
+                Part::Hint(_) => {}
                 Part::Chart(chart) => {
                     [&mut chart.title, &mut chart.description, &mut chart.across]
                         .into_iter()
@@ -155,7 +158,7 @@ impl Part {
             Self::Findings(remarks) => remarks.is_empty(),
             Self::Text(sentences) => sentences.is_empty(),
             Self::Hinted(text, _) => text.is_empty(),
-            Self::Chart(_) => false,
+            Self::Hint(_) | Self::Chart(_) => false,
         }
     }
 }

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 
 use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::quantity::{Format, Quantity};
-use crate::numbers::{age, border, format_of};
+use crate::numbers::{age, border, format_of, plain_quantity};
 pub(super) use crate::numbers::{duration, long, number, part, percent, quantity};
 use crate::snapshot::hpa::{MetricSpec, MetricValueStatus};
 use crate::whatif::overrides::Override;
@@ -28,7 +28,9 @@ pub(super) fn amount_of(metric: Option<&MetricSpec>, amount: &Quantity) -> Strin
         Some(format @ Format::BinarySI) => {
             quantity(&Quantity::from_milli(amount.milli_value(), format))
         }
-        _ => quantity(amount),
+        Some(_) => quantity(amount),
+        None if metric.is_some() => plain_quantity(amount),
+        None => quantity(amount),
     }
 }
 

@@ -564,7 +564,7 @@ A history narrows this: <code>--observe</code> 5m35s.
 
 **FINDINGS**
 
-- **uncounted-pods**: 4 of 8 pods do not count: 8 replicas instead of 10
+- **uncounted-pods**: 4 of 8 pods do not count (<code>nginx-deployment-596d9ffddd-2bqvw</code> and 3 more): 8 replicas instead of 10
 
   Wait until the pods run.
 
@@ -588,7 +588,7 @@ Assuming the time of the system clock, the rules of v1.37.0 and the current repl
 
 **FINDINGS, WITH EVIDENCE**
 
-- **uncounted-pods**: 4 of 8 pods do not count: 8 replicas instead of 10
+- **uncounted-pods**: 4 of 8 pods do not count (<code>nginx-deployment-596d9ffddd-2bqvw</code> and 3 more): 8 replicas instead of 10
 
   Pending: <code>nginx-deployment-596d9ffddd-2bqvw</code>, <code>nginx-deployment-596d9ffddd-hjz8c</code>, <code>nginx-deployment-596d9ffddd-kd5ls</code> and 1 more.
 

@@ -6,9 +6,10 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use kubectl_hpa::apimachinery::quantity::Amount;
 use kubectl_hpa::engine::decision::{Block, Group, MetricResult, Path as AtABound, PodRow, Step};
+use kubectl_hpa::findings::causes::Rank;
 use kubectl_hpa::findings::outside::ControllerSilent;
 use kubectl_hpa::findings::path::{AboveMax, AtMax, BelowMin};
 use kubectl_hpa::findings::{self, Code, Facts, Finding, Severity, owners, pods, requests};
@@ -18,6 +19,7 @@ use kubectl_hpa::render::page::page;
 use kubectl_hpa::report::Explanation;
 use kubectl_hpa::report::findings::FindingView;
 use kubectl_hpa::report::findings::catalogue::entry;
+use kubectl_hpa::report::findings::remedy::{Check, Remedy};
 use kubectl_hpa::report::page::{Page, Symbols};
 use kubectl_hpa::saved;
 use kubectl_hpa::snapshot::input::{Input, Options};
@@ -102,7 +104,7 @@ fn each_thread_is_answered() {
 }
 
 /// The codes about metrics, and about pods as metrics are read of them.
-const OF_METRICS: [Code; 17] = [
+const OF_METRICS: [Code; 18] = [
     Code::MissingRequest,
     Code::MetricsApiUnavailable,
     Code::MetricNotFound,
@@ -116,6 +118,7 @@ const OF_METRICS: [Code; 17] = [
     Code::SuspectUnit,
     Code::MemoryBaseline,
     Code::UnreachableTarget,
+    Code::RequestTooSmall,
     Code::StaleSamples,
     Code::SelectorMissing,
     Code::SelectorMatchesNothing,
@@ -162,6 +165,156 @@ fn a_pass_that_ignores_the_metrics_hides_no_trouble_with_them() {
 /// Whether a pass ignores the metrics, because the replicas are beyond a bound.
 fn is_beyond(pass: &Pass) -> bool {
     matches!(pass.decision.path(), Some(AtABound::AboveMax | AtABound::BelowMin))
+}
+
+/// What a report says to the person who asked, and what it once said and should not. Widths do not matter.
+#[test]
+fn a_report_names_the_remedy_and_does_no_harm() {
+    for (name, says, never) in [
+        // A recommendation that is only held.
+        (
+            "h08",
+            &["held-by-window: the metrics propose 3"][..],
+            &["at-max", "go back", "Look at"][..],
+        ),
+        ("h08c", &["held-by-window: the metrics propose 3"], &["at-max"]),
+        ("T25", &["held-by-window: the metrics propose 1"], &["at-max", "Raise maxReplicas"]),
+        // A number that runs away.
+        (
+            "T17",
+            &[
+                "24 times its target of 0.05 (50m)",
+                "Set the target to 50, if that is what is meant.",
+                "0.05 per pod",
+            ],
+            &["Raise maxReplicas", "50m per pod"],
+        ),
+        (
+            "T19",
+            &[
+                "request-too-small: cpu is at 280% of the requests",
+                "(predict --request app=cpu=40m)",
+            ],
+            &["Raise maxReplicas"],
+        ),
+        // A reset by whatever has taken the replicas out of its manifest.
+        ("T05", &["Take replicas out of the chart, unless just done: that resets them once."], &[]),
+        ("T06", &["Take replicas out of the manifest"], &["unless just done"]),
+        // A target that is at 0 on purpose.
+        (
+            "T02",
+            &["Leave it: between releases, Flagger keeps it at 0 and runs Deployment/api-primary."],
+            &["cale the target to 1"],
+        ),
+        ("48b", &["helm set the target to 0", "take replicas out of its manifest"], &[]),
+        // A query without a result.
+        ("T09", &["metric-empty: ", "Try the adapter's query"], &["Correct the name"]),
+        (
+            "T10",
+            &["metric-empty: ", "or set spec.fallback there."],
+            &["Correct the name", "Repair "],
+        ),
+        // Advice beside a first finding.
+        ("T12", &["never-ready: service-7d9c6b5f4-8wq2p has not"], &["Wait for a larger change"]),
+        ("X02", &["never-ready: app-5f6d7c8b9-c7rlx and 2 more have not"], &["tolerance: "]),
+        ("h01", &["within the tolerance of 10%: nothing to do"], &["Wait for"]),
+        ("h11", &["uncounted-pods: 2 of 6 pods do not count (web-"], &["within-tolerance: "]),
+        // A field that only the manifest may have, and gates.
+        ("X08", &["To use it, upgrade to Kubernetes 1.35, or enable the gate if you can."], &[]),
+        // Names.
+        ("T03", &["Point scaleTargetRef at Deployment/onyx-api-server"], &["Add the target"]),
+        ("T11", &["does not answer (FailedDiscoveryCheck)", "-o wide shows the evidence"], &[]),
+        ("X12", &["unschedulable-pods: api-7d9c6b5f4-b5n4d and 3 more have"], &[]),
+        // Pods that nobody needs.
+        ("T24", &["Nothing to do: the metrics propose no more pods"], &["Add nodes"]),
+        // What comes after a window, and the number of its steps.
+        ("T21", &["after that, at most 1 pod per 20m", "in 6 steps"], &["more steps"]),
+        (
+            "T22",
+            &["flapping: the controller has scaled up 14 times and down 13 times", "to 600."],
+            &[],
+        ),
+        ("T18", &["(predict --min 1)"], &[]),
+        // The events show the last scale-down.
+        ("h10", &["STAYS AT 6"], &["SCALE DOWN"]),
+        ("h09b", &["old-revision-pods: 5 pods of 2 revisions"], &[]),
+    ] {
+        let path = root().join(format!("tests/cases/{name}.json"));
+        let pass = cases()[&path].pass().expect("a pass");
+        let page = Page::new(&Explanation::new(&pass), false, Symbols::UNICODE);
+        let layout = Layout { width: None, ..Layout::default() };
+        let screen = kubectl_hpa::render::page::page(&page, &layout);
+        for text in says {
+            assert!(screen.contains(text), "{name}: {text}\n{screen}");
+        }
+        for text in never {
+            assert!(!screen.contains(text), "{name}: {text}\n{screen}");
+        }
+    }
+}
+
+/// What is broken comes before what is configured wrongly, and that before the rule that holds.
+#[test]
+fn causes_are_in_one_order() {
+    let mut seen = BTreeSet::new();
+    for (name, pass) in passes() {
+        let found = findings::find(&pass);
+        // A cause stands before what follows from it, whatever it is.
+        let is_linked = |it: &Finding| {
+            let is_cause = found.iter().any(|other| other.follows == Some(it.code()));
+            is_cause || it.follows.is_some()
+        };
+        let ranks = found.iter().filter(|it| it.explains && !is_linked(it)).map(Finding::rank);
+        let ranks: Vec<Rank> = ranks.collect();
+        assert!(ranks.is_sorted(), "{name}: {ranks:?}");
+        seen.extend(ranks.windows(2).map(|pair| (pair[0], pair[1])));
+    }
+    // All pairs of different ranks were there.
+    for pair in [(Rank::Broken, Rank::Rule), (Rank::Misconfigured, Rank::Rule)] {
+        assert!(seen.contains(&pair), "{seen:?}");
+    }
+}
+
+/// Something that is more important, but not why there is no decision, does not stand in the headline.
+#[test]
+fn the_headline_names_the_reason_of_the_verdict() {
+    let mut case = cases().remove(&root().join("tests/cases/29.json")).expect("a case");
+    for item in case.state["items"].as_array_mut().expect("a list") {
+        match item["kind"].as_str() {
+            Some("HorizontalPodAutoscaler") => {
+                item["status"]["currentReplicas"] = json!(5);
+                item["status"]["desiredReplicas"] = json!(5);
+            }
+            Some("Deployment") => {
+                item["metadata"]["managedFields"] = json!([{"manager": "argocd-controller",
+                    "operation": "Update", "apiVersion": "apps/v1", "time": "2026-11-21T11:59:55Z",
+                    "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {"f:replicas": {}}}}]);
+            }
+            _ => {}
+        }
+    }
+    let pass = case.pass().expect("a pass");
+    let explanation = Explanation::new(&pass);
+    let codes: BTreeSet<Code> = explanation.findings.iter().map(|it| it.code).collect();
+    assert!(codes.contains(&Code::OtherWriter), "{codes:?}");
+    let verdict = Page::new(&explanation, false, Symbols::UNICODE).verdict;
+    assert_eq!(verdict, "CANNOT DECIDE, STAYS AT 2: MISSING REQUEST");
+    // No pass names what does not end it.
+    const NEVER: [Code; 5] = [
+        Code::OtherWriter,
+        Code::ControllerSilent,
+        Code::PausedByKeda,
+        Code::FieldIgnored,
+        Code::DiffersFromStatus,
+    ];
+    for (name, pass) in passes() {
+        let verdict = Page::new(&Explanation::new(&pass), false, Symbols::UNICODE).verdict;
+        let named = NEVER.iter().find(|code| {
+            let words = code.as_str().replace('-', " ").to_uppercase();
+            verdict.starts_with("CANNOT DECIDE") && verdict.ends_with(&words)
+        });
+        assert_eq!(named, None, "{name}: {verdict}");
+    }
 }
 
 /// A pass that scales, while the last one could not write that.
@@ -517,7 +670,12 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
         Step::Limit { desired, result, .. } if desired != result => Some((*desired, *result)),
         _ => None,
     });
-    let is_limited = |desired: i32, result: i32| limited.is_none_or(|it| it == (desired, result));
+    let is_limited = |desired: i32, result: i32| {
+        // What is limited is what the metrics propose, not what a recommendation from before leaves.
+        let proposed = stabilized.map_or(desired, |(proposed, _)| proposed);
+        let left = stabilized.map_or(desired, |(_, left)| left);
+        limited.is_none_or(|it| it.1 == result && desired == proposed && it.0 == left)
+    };
     // The usage of a container according to the resource metrics API.
     let usage = |pod: &str, container: &str, resource: &str| {
         let metrics = snapshot.pod_metrics.iter().find(|it| *it.name == *pod)?;
@@ -800,12 +958,46 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             ("current", current == Some(it.current)),
         ],
         Facts::SwitchedOff(_) => vec![("no replicas", current == Some(0))],
+        Facts::RequestTooSmall(it) => {
+            let rows = || ready(it.metric);
+            let used: Vec<i64> =
+                rows().filter_map(|row| usage(name_of(row), &it.container, &it.resource)).collect();
+            let most = rows()
+                .filter_map(|row| {
+                    request(&snapshot.pods[row.pod as usize], &it.container, &it.resource)
+                })
+                .max();
+            let proposal = step(it.metric).proposal().expect("a proposal");
+            let percent = proposal.current.average_utilization.map(f64::from);
+            vec![
+                ("usage", used.iter().sum::<i64>() / used.len() as i64 == it.usage),
+                ("request", most == Some(it.request)),
+                ("share", percent == Some((it.share * 100.0).round()) && it.share >= 2.0),
+                ("enough", it.enough.milli_value() > it.request),
+            ]
+        }
+        Facts::Flapping(it) => {
+            let events = pass.input.evidence.events.iter();
+            let of = |size: i32| format!("New size: {size};");
+            let all: i32 = events
+                .clone()
+                .filter(|own| own.name == snapshot.hpa.name && own.reason == "SuccessfulRescale")
+                .map(|own| own.count)
+                .sum();
+            let has =
+                |size: i32| events.clone().any(|own| own.message.starts_with(of(size).as_str()));
+            vec![
+                ("times", it.ups + it.downs <= all),
+                ("sizes", has(it.low) && has(it.high) && it.low < it.high),
+                ("window", it.window < SignedDuration::from_secs(it.longer.into())),
+            ]
+        }
     };
     checks.into_iter().filter(|(_, holds)| !holds).map(|(what, _)| what).collect()
 }
 
 /// The 507 recorded passes, the moments of recorded runs, and the states of users.
-fn passes() -> impl Iterator<Item = (String, Pass)> {
+pub(crate) fn passes() -> impl Iterator<Item = (String, Pass)> {
     let recorded = recorded::inputs().iter();
     let recorded = recorded.map(|(case, input)| (case.name.clone(), Pass::run(input.clone())));
     let runs = trajectories::NAMES.into_iter().flat_map(|name| {
@@ -947,8 +1139,9 @@ with commands to paste, and `-o json` has them in `findings`.
 A finding rests on evidence: what could not be read leads to no finding, so the absence of one says nothing.
 What the answer would be without the trouble is computed by running the controller's algorithm on a changed
 state. `error` means that nothing can be computed or written, `warning` that somebody should act, and `info`
-that an ordinary rule is at work. What explains the present decision comes first, then the more severe, then
-what costs more replicas.
+that an ordinary rule is at work. What explains the present decision comes first: what is broken, then what is configured
+wrongly, then which ordinary rule holds; among these the more severe, and then what costs more replicas. A finding that
+follows from another one (`follows` in `-o json`) stands behind it, and leaves the advice to it.
 
 `--fail-on CODE` makes `explain`, its list, and `predict` exit with code 3 if there is such a finding; it also
 takes a severity, for all findings at least as severe. `--ignore CODE` leaves a finding out. A code that does not
@@ -984,6 +1177,34 @@ This page is generated from the program's own texts.
         if let Some((_, example)) = examples.get(&code) {
             let _ = write!(text, "\n```text\n{example}```\n");
         }
+    }
+    text + &advice()
+}
+
+/// Returns the table of the kinds of advice.
+fn advice() -> String {
+    let mut text = "
+## Advice
+
+Advice is of these kinds. What it promises is tested: over all states of users' threads, all recorded passes and moments of
+recorded runs, each command is played on the state in which it is given. *Played* means that the engine runs the pass
+again on the changed state, and the finding is gone or the answer changes as promised, with no other trouble. *Shows* means
+that the commands only show something, and what they name is there. *Nothing to do* is said only where the finding is
+information, or follows from another one. The rest cannot be played, for the reason in the table.
+
+| kind | when | promise | check |
+| --- | --- | --- | --- |
+"
+    .to_owned();
+    for remedy in Remedy::ALL {
+        let check = match remedy.check() {
+            Check::Played => "played".to_owned(),
+            Check::Shown => "shows".to_owned(),
+            Check::Quiet => "nothing to do".to_owned(),
+            Check::Unplayed(why) => format!("not played: {why}"),
+        };
+        let (when, promise) = (remedy.when(), remedy.promise());
+        let _ = writeln!(text, "| {remedy:?} | {when} | {promise} | {check} |");
     }
     text
 }

@@ -5,6 +5,7 @@
 mod common;
 
 mod admission;
+mod advice;
 mod apply;
 mod backtest;
 mod comparison;

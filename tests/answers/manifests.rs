@@ -686,14 +686,15 @@ fn findings_about_what_only_the_candidate_has() {
         (
             metric("proxy", ""),
             "blocked-by-failed-metric: cpu in proxy fails, so the 4 replicas stay, although cpu proposes 2
-             State the usage of the new container: --cpu proxy=VALUE, or leave it out of the candidate.
+             Follow the advice of container-metrics-missing.
              container-metrics-missing: no pod has run proxy yet, so cpu in proxy blocks scaling down
              State the usage of the new container: --cpu proxy=VALUE.",
         ),
         (
             metric("app", queue),
             "blocked-by-failed-metric: queue fails, so the 4 replicas stay, although cpu in app proposes 3
-             State the value of queue: --metric queue=VALUE, or leave it out of the candidate.",
+             Follow the advice of metric-empty.
+             State the value of queue: --metric queue=VALUE.",
         ),
     ] {
         let text = format!("{hpa}---\n{workload}");

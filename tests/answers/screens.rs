@@ -79,14 +79,12 @@ rules of v1.36.2, at 2026-11-21T07:06:44Z
   raises it to 258; one pass may at most double the current 4.
 
 FINDINGS
-  uncounted-pods: 2 of 4 pods do not count: a proposal of 4 instead of 0
+  uncounted-pods: 2 of 4 pods do not count (nginx-deployment-596d9ffddd-9xkzq
+    and 1 more): a proposal of 4 instead of 0
     Wait until the pods have metrics.
-  rate-limited: stabilization leaves 258, but without behavior, one pass goes
-    from 4 to at most 8
-    Wait for the next passes, or set behavior.scaleUp.policies.
-  held-by-window: the metrics propose 4, but 258 was recommended 15s ago and
-    holds for 5m
-    Wait, or set behavior.scaleDown.stabilizationWindowSeconds (default 300s).
+  held-by-window: the metrics propose 4, but the controller goes back towards
+    258, which was recommended in the last 5m
+    Set any behavior, such as a scaleDown window of 300s.
 
 METRIC  CURRENT  TARGET  RATIO  COUNTED             PROPOSES
 cpu      0% (0)     20%      0  2 ready, 2 missing         4  highest
@@ -96,6 +94,8 @@ cpu      0% (0)     20%      0  2 ready, 2 missing         4  highest
 NEXT PASSES, IF THE METRICS KEEP PROPOSING 4
   10  at 07:06:59Z (in 15s)
    4  at 07:11:29Z (in 4m45s)
+
+  -o wide shows the evidence, with commands to paste.
 "#);
 }
 
@@ -136,7 +136,8 @@ rules of v1.36.2, at 2026-11-21T07:00:00Z
   queue_depth proposes 8 replicas; the policies currently allow at most 7.
 
 FINDINGS
-  uncounted-pods: 4 of 6 pods do not count: a proposal of 8 instead of 11
+  uncounted-pods: 4 of 6 pods do not count (worker-2 and 3 more): a proposal
+    of 8 instead of 11
     Not ready, and started less than 5m ago; until ready, 07:02:30Z (in 2m30s)
     at the latest: worker-2.
     Ready, and without a sample of 07:00:05Z yet: worker-3.
@@ -239,7 +240,7 @@ rules of v1.36.2, at 2026-11-21T07:00:00Z
   queue_depth proposes 8 replicas; the policies currently allow at most 7.
 
 FINDINGS
-  uncounted-pods: 4 of 6 pods do not count: a proposal of 8 instead of 11
+  uncounted-pods: 4 of 6 pods do not count (worker-2 and 3 more): a proposal of 8 instead of 11
     Wait until the pods are ready and measured.
   rate-limited: the metrics propose 8, but the policy allows at most 7 now
     Wait for the next passes, or change behavior.scaleUp.policies.
@@ -255,6 +256,8 @@ FROM PROPOSAL TO REPLICAS
 
 NEXT PASSES, IF THE METRICS KEEP PROPOSING 8
   8  at 07:00:45Z (in 45s)
+
+  -o wide shows the evidence, with commands to paste.
 "#);
 }
 
@@ -270,12 +273,13 @@ rules of v1.37.0, at 2026-11-21T07:00:00Z
 
 FINDINGS
   at-min: the metrics propose 1, and minReplicas is 2
-    Lower minReplicas if fewer replicas are enough.
+    Nothing to do; if fewer replicas are enough, lower minReplicas (predict
+    --min 1).
 
 METRIC         CURRENT  TARGET   RATIO  COUNTED  PROPOSES
 cpu            2% (2m)     80%   0.025  2 ready         1  highest
 memory          12.4Mi   200Mi  0.0619  2 ready         1
-http_requests     899m      10  0.0899  2 ready         1
+http_requests    0.899      10  0.0899  2 ready         1
 
   Assuming the rules of v1.37.0 (-o wide for more).
 "#);

@@ -164,10 +164,7 @@ fn an_external_metric_that_is_not_served_has_a_near_one() {
             None,
             plain,
             NAMES,
-            (
-                "metrics-api-unavailable",
-                "Correct the name if an adapter is installed, or install an adapter such as KEDA.",
-            ),
+            ("metrics-api-unavailable", "Correct the name, or install an adapter such as KEDA."),
         ),
         (
             "down",
@@ -176,10 +173,7 @@ fn an_external_metric_that_is_not_served_has_a_near_one() {
             lists(&["queue_depths"]),
             plain,
             SERVICE,
-            (
-                "metrics-api-unavailable",
-                "Correct the name if an adapter is installed, or install an adapter such as KEDA.",
-            ),
+            ("metrics-api-unavailable", "Correct the name, or install an adapter such as KEDA."),
         ),
         // The last status does not know of it yet.
         (

@@ -167,7 +167,7 @@ fn what_may_be_meant_is_named_where_the_target_is_gone() {
     });
     let answer = explain(&Server::start(cluster), &["-o", "json"]).answer();
     let found = finding(&answer, "target-not-found");
-    let advice = "Point scaleTargetRef at Deployment/nginx-deployment (apps/v1), if that is meant.";
+    let advice = "Point scaleTargetRef at Deployment/nginx-deployment, if that is meant.";
     assert_eq!(found["advice"], advice, "{answer:#}");
 }
 

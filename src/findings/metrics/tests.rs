@@ -256,6 +256,7 @@ fn a_metric_that_has_no_value() {
         selector: selector.to_owned(),
         pods: None,
         age: None,
+        message: None,
     };
     let selected = {
         let mut metric = queue(&build::average("10"));
@@ -274,6 +275,7 @@ fn a_metric_that_has_no_value() {
         selector: String::new(),
         pods: Some("app=web".to_owned()),
         age: None,
+        message: None,
     };
     let started = |time: &str| with(&unmeasured, "Pod", &json!({"status": {"startTime": time}}));
     let young = MetricEmpty { age: Some(SignedDuration::from_secs(59)), ..of_pods.clone() };
@@ -289,7 +291,26 @@ fn a_metric_that_has_no_value() {
         Refused { user: "hpa".to_owned(), verb: "list".to_owned(), resource: "queue".to_owned() };
     let down = [unmeasured.clone(), vec![api_service("metrics.k8s.io", "False")]].concat();
     let (unknown_code, failing_code) = (Code::MetricNotFound, Code::MetricFailing);
+    let no_result = "no matching metrics found for queue";
+    let said = |message: &str| MetricEmpty { message: Some(message.to_owned()), ..empty("") };
+    let unknown_ingress =
+        "the server could not find the metric queue for ingresses.networking.k8s.io";
+    let no_value = "the server could not find the metric queue for ingresses.networking.k8s.io web";
+    let on_ingress = |message: &str| {
+        failing(&state(std::slice::from_ref(&of_ingress), &["50m"]), "custom", message)
+    };
     check(vec![
+        // A query without a result, which KEDA and adapters report as an error.
+        ("has no result", Code::MetricEmpty, failing(&external, "external", no_result), {
+            error(said(no_result))
+        }),
+        ("has no result", unknown_code, failing(&external, "external", no_result), None),
+        ("has no value for the object", Code::MetricEmpty, on_ingress(no_value), {
+            error(said(no_value))
+        }),
+        ("is unknown for the kind", unknown_code, on_ingress(unknown_ingress), {
+            not_found(unknown_ingress, None)
+        }),
         (
             "says the API",
             unknown_code,

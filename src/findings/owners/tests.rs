@@ -270,4 +270,30 @@ fn pods_of_several_revisions() {
     // 1.6 over 4 pods is 7; over 3 it is 5.
     let without = Alternative { proposal: Some(5), replicas: Some(5) };
     assert_eq!(finding.without, Some(without));
+    // A rollout that began a minute ago ends by itself.
+    let began = json!({"metadata": {"creationTimestamp": "2026-11-21T05:59:00Z"}});
+    let began = with_pod(&replicas(&items, 3), "web-3", &began);
+    assert_eq!(only(code, &began).map(|it| it.severity), Some(Severity::Info));
+}
+
+/// The average of a queue is over the 4 replicas in the target's status, while its spec has 3.
+#[test]
+fn a_surge_under_an_average() {
+    let surge = |target: &Value, length: &str| {
+        let mut items = state(&[build::external("queue", target)], &["50m"; 4]);
+        items.push(build::queue(&[length]));
+        for (name, hash) in [("web-0", "old"), ("web-1", "old"), ("web-2", "old"), ("web-3", "new")]
+        {
+            items = with_pod(&items, name, &of_set("web", hash));
+        }
+        let scale = json!({"spec": {"replicas": 3}, "status": {"replicas": 4}});
+        only(Code::OldRevisionPods, &with(&items, "Scale", &scale))
+    };
+    // 125 need 4 of 31.25 each, and 41.7 are within the tolerance of 3.
+    let finding = surge(&build::average("40"), "125").unwrap();
+    assert!(finding.explains);
+    assert_eq!(finding.without.and_then(|it| it.proposal), Some(3));
+    // 160 need 4 of 40 each, in a surge or not.
+    let finding = surge(&build::average("40"), "160").unwrap();
+    assert_eq!((finding.severity, finding.explains), (Severity::Info, false));
 }

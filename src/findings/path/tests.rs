@@ -105,6 +105,13 @@ fn of_keda(items: &[Value], annotations: &Value) -> Vec<Value> {
     items
 }
 
+/// Returns an HPA with a metric of this total and a target for it.
+fn total(name: &str, target: &str, value: &str, replicas: usize) -> Vec<Value> {
+    let items = state(&[build::external(name, &build::value(target))], &vec!["50m"; replicas]);
+    let values = [json!({"metricName": name, "value": value})];
+    [items, vec![build::external_values(values)]].concat()
+}
+
 /// Returns an HPA with a queue of this length and a target.
 fn queue(target: &Value, length: &str, replicas: usize) -> Vec<Value> {
     let items = state(&[build::external("queue", target)], &vec!["50m"; replicas]);
@@ -127,9 +134,48 @@ fn a_target_that_keda_scales_from_zero_is_in_order() {
     ] {
         let want = [(Code::PausedByKeda, Severity::Warning), (Code::SwitchedOff, Severity::Info)];
         assert_eq!(told(&pause), want);
-        let Facts::SwitchedOff(facts) = &found(&pause)[1].facts else { panic!() };
-        assert!(facts.is_paused);
+        assert_eq!(found(&pause)[1].follows, Some(Code::PausedByKeda));
     }
+}
+
+/// Four pods that need one replica, of which six were recommended before. Only what is proposed now is limited.
+#[test]
+fn a_recommendation_from_before_reaches_no_limit() {
+    let before = |spec: Value, replicas: i32| {
+        let recommendations = json!([{"replicas": replicas, "time": "2026-11-21T05:58:00Z"}]);
+        let items = with_spec(&pods("10m"), &spec);
+        with(&items, "ControllerState", &json!({ "recommendations": recommendations }))
+    };
+    let slowly = json!({"behavior": {"scaleUp": {"policies": [
+        {"type": "Pods", "value": 1, "periodSeconds": 60}]}}});
+    let told = |items: &[Value]| -> Vec<_> {
+        let adds = |it: &Finding| match &it.facts {
+            Facts::HeldByWindow(facts) => Some(facts.adds),
+            _ => None,
+        };
+        found(items).iter().map(|it| (it.code(), it.severity, adds(it))).collect()
+    };
+    let held = |adds: bool| vec![(Code::HeldByWindow, Severity::Info, Some(adds))];
+    for (items, want) in [
+        // At the maximum, and above it after the maximum was lowered.
+        (before(json!({"maxReplicas": 4}), 6), held(false)),
+        (before(json!({"maxReplicas": 4}), 4), held(false)),
+        // Without behavior, the recommendation adds replicas: two, four as the doubling allows, and up to the maximum.
+        (before(json!({}), 6), held(true)),
+        (before(json!({}), 20), held(true)),
+        (before(json!({"maxReplicas": 5}), 6), held(true)),
+        // With any behavior, it adds none.
+        (before(slowly, 6), held(false)),
+    ] {
+        assert_eq!(told(&items), want, "{}", items[0]["spec"]);
+    }
+    // What is proposed now is limited as before.
+    let busy = with_spec(&pods("90m"), &json!({"maxReplicas": 6}));
+    let recommendations = json!([{"replicas": 12, "time": "2026-11-21T05:58:00Z"}]);
+    let busy = with(&busy, "ControllerState", &json!({ "recommendations": recommendations }));
+    let all = found(&busy);
+    let Facts::AtMax(facts) = &all[0].facts else { panic!("{all:?}") };
+    assert_eq!((facts.0.asked, all[0].severity), (8, Severity::Warning));
 }
 
 /// If the bound decides only because of what another finding reports, the bound is not what to change.
@@ -144,13 +190,15 @@ fn a_bound_decides_only_because_of_something_else() {
         (of_keda(&busy, &paused), Some(Code::PausedByKeda)),
         // 225 of 75 in all are three times as many pods, and 3 pods at 75 each.
         (most(queue(&build::value("75"), "225", 4), 7), Some(Code::ValueMultiplies)),
+        // A time falls with the replicas, so more of them may be what is needed.
+        (most(total("latency", "75m", "100m", 4), 5), None),
         // As an average, 900 needs 12 pods in any case.
         (most(queue(&build::average("75"), "900", 4), 7), None),
         (most(queue(&build::average("10m"), "40", 4), 5), Some(Code::SuspectUnit)),
     ] {
         let all = found(&items);
         let bounds = all.iter().filter_map(|it| match &it.facts {
-            Facts::AtMax(facts) => Some((facts.0.prior, it.severity)),
+            Facts::AtMax(_) => Some((it.follows, it.severity)),
             _ => None,
         });
         let severity = if prior.is_some() { Severity::Info } else { Severity::Warning };
@@ -338,13 +386,8 @@ fn at_a_bound_a_disabled_direction_comes_first() {
             vec![(at_min, info, None)],
         ),
     ] {
-        let prior = |it: &Finding| match &it.facts {
-            Facts::AtMax(facts) => facts.0.prior,
-            Facts::AtMin(facts) => facts.bound.prior,
-            _ => None,
-        };
         let all = found(&items);
-        let told: Vec<_> = all.iter().map(|it| (it.code(), it.severity, prior(it))).collect();
+        let told: Vec<_> = all.iter().map(|it| (it.code(), it.severity, it.follows)).collect();
         assert_eq!(told, want);
     }
 }

@@ -166,8 +166,8 @@ fn uncounted_pods() {
     let all = with_pods(&four, &["web-0", "web-1", "web-2", "web-3"], &gone);
     assert_eq!(uncounted(&all), Some((Severity::Error, vec![terminating; 4], None)));
     // Which other finding is about the same pods.
-    let named_by = |items: &[Value]| match only(Code::UncountedPods, items).unwrap().facts {
-        Facts::UncountedPods(facts) => facts.named_by,
+    let named_by = |items: &[Value]| match only(Code::UncountedPods, items) {
+        Some(Finding { facts: Facts::UncountedPods(_), follows, .. }) => follows,
         other => panic!("{other:?}"),
     };
     let stuck = with_pods(&four, &["web-3"], &unready_since("2026-11-21T05:00:00Z"));
@@ -291,7 +291,8 @@ fn starting_pods() {
     };
     let warm = state(&[cpu()], &["50m", "50m", "150m"]);
     let start = "2026-11-21T05:57:00Z";
-    let new = |items| with_pods(items, &["web-2"], &started(start, "2026-11-21T05:57:10Z"));
+    let new = |items| with_pods(items, &["web-2"], &started(start, "2026-11-21T05:58:30Z"));
+    let settled = |items| with_pods(items, &["web-2"], &started(start, "2026-11-21T05:57:10Z"));
     let facts = |since: &str, how| {
         let since = since.parse().unwrap();
         StartingPods { pods: boxed(&["web-2"]), since, metric: 0, how }.into()
@@ -317,6 +318,7 @@ fn starting_pods() {
     check(vec![
         ("use more, but are old", code, warm.clone(), None),
         ("use more", code, new(&warm), Some((Severity::Warning, true, hot))),
+        ("use more, and have been ready for minutes, as a canary", code, settled(&warm), None),
         ("use as much", code, new(&state(&[cpu()], &["80m", "80m", "80m"])), None),
         ("have no metrics for long", code, two(slow), {
             Some((Severity::Warning, true, assumed.into()))
@@ -460,12 +462,7 @@ fn what_pods_that_do_not_run_bring_about_follows_them() {
     let follows = |items: &[Value], code: Code| {
         let all = found(items);
         let it = all.iter().find(|it| it.code() == code);
-        let prior = match &it.unwrap_or_else(|| panic!("{all:?}")).facts {
-            Facts::HeldByWindow(it) => it.prior,
-            Facts::RateLimited(it) => it.prior,
-            Facts::AtMax(it) => it.0.prior,
-            other => panic!("{other:?}"),
-        };
+        let prior = it.unwrap_or_else(|| panic!("{all:?}")).follows;
         (prior, all.first().map(Finding::code))
     };
     // 3 of 6 pods at 60 % of 50 % propose 4, and 6 pods would propose 8.
@@ -511,7 +508,7 @@ fn unschedulable_pods() {
     let facts = |since: &str| {
         let message = "0/3 nodes are available".into();
         let since = Some(since.parse().unwrap());
-        UnschedulablePods { pods: boxed(&["web-2"]), message, since }.into()
+        UnschedulablePods { pods: boxed(&["web-2"]), message, since, are_needed: true }.into()
     };
     let (late, early) = ("2026-11-21T05:59:00Z", "2026-11-21T05:45:00Z");
     let code = Code::UnschedulablePods;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::testing::{check, only, state, with};
 use super::super::{Code, Severity};
-use super::Clue::{Power, Share, Whole};
+use super::Clue::{Milliseconds, Power, Share, Whole};
 use super::{StaleSamples, SuspectUnit, ValueMultiplies};
 use crate::apimachinery::quantity::Quantity;
 use crate::build;
@@ -148,6 +148,16 @@ fn a_value_and_a_target_in_different_units() {
         (latency("CPUUtilization", "60", "700m"), Some(("600m", Share, true))),
         (latency("busy_percent", "70", "600m"), Some(("700m", Share, false))),
         (latency("gpu_utilization", "800m", "73500m"), Some(("80", Share, true))),
+        // A tenth of each, and far more whole ones.
+        (latency("rps", "100m", "9"), Some(("100", Whole, true))),
+        (external("100m", "9"), Some(("100", Whole, true))),
+        // Milliseconds that are thousandths.
+        (of_each("backend_latencies", "50m", "1211m"), Some(("50", Milliseconds, true))),
+        (latency("response_time", "50m", "1211m"), Some(("50", Milliseconds, true))),
+        (of_each("backend_latency_seconds", "50m", "1211m"), None),
+        (of_each("backend_latencies", "50m", "400m"), None),
+        (external("100m", "4"), None),
+        (latency("rps", "500m", "40"), None),
         // Whole numbers, a share of something small, and one pod above 1.
         (latency("gpu_utilization", "60", "1"), None),
         (latency("backlog_to_worker_ratio", "15", "800m"), None),

@@ -74,8 +74,8 @@ pub fn entry(code: Code) -> Entry {
             "Look at the backend that the adapter reads the metric from.",
         ),
         Code::MetricEmpty => (
-            "A metrics API answers without a value for the selector of a metric, or for any of the pods. \
-             No resource metric has one until about a minute after the first pod started.",
+            "A metrics API answers without a value for the selector of a metric, or for any of the pods, or an adapter says \
+             that its query has no result. No resource metric has one until about a minute after the first pod started.",
             "Correct the selector, or let the source report 0 instead of nothing.",
         ),
         Code::BlockedByFailedMetric => (
@@ -201,7 +201,7 @@ pub fn entry(code: Code) -> Entry {
         Code::SwitchedOff => (
             "The target has 0 replicas, and the controller ignores it until something else scales it \
              up.",
-            "Scale the target to 1.",
+            "Leave it if Flagger or KEDA keeps it there; otherwise, scale the target to 1.",
         ),
         Code::DilutedByContainer => (
             "The containers of the pods use very different shares of their requests, so the share of the \
@@ -244,6 +244,18 @@ pub fn entry(code: Code) -> Entry {
              metric never proposes more replicas.",
             "Lower the target, or raise the limits.",
         ),
+        Code::RequestTooSmall => (
+            "The pods of a metric with a utilization target use at least twice what they request, as they did in the \
+             last status, and the last rescale was at least 30 minutes ago. A maximum or more nodes would only hide \
+             that.",
+            "Raise the request of the container to about what it uses at the target; `predict --request` shows the \
+             answer with it.",
+        ),
+        Code::Flapping => (
+            "The events of the HPA show it scaling up and down at least five times, the last one less than an hour ago, and \
+             the stabilization window of scaling down is shorter than the time from one scale-up to the next on average.",
+            "Lengthen the window, so that it lasts from one peak to the next.",
+        ),
         Code::StaleSamples => (
             "Samples are older than twice their window, so the pass answers what was true then; or they are \
              far from the clock of the pass.",
@@ -251,8 +263,7 @@ pub fn entry(code: Code) -> Entry {
         ),
         Code::WithinTolerance => (
             "A metric is off its target, but within the tolerance, so the replicas stay.",
-            "Wait until the metric leaves the tolerance, or set the tolerance in the behavior of the \
-             HPA (Kubernetes 1.35 or newer).",
+            "Nothing to do. To have the HPA react, set the tolerance in its behavior (Kubernetes 1.35 or newer).",
         ),
     };
     Entry { when, advice }

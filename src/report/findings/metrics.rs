@@ -1,7 +1,7 @@
 //! Words findings about metrics that fail.
 
-use super::owners::APART;
-use super::{About, Advice, Text, Words, names, told};
+use super::remedy::Remedy;
+use super::{APART, About, Advice, Text, Words, names, told};
 use crate::apimachinery::names::{plural, shell_word};
 use crate::cluster::fetch::discovery::segment;
 use crate::findings::metrics::{
@@ -129,7 +129,7 @@ impl Words for MetricsApiUnavailable {
         let (api, labels) = (api(group), about.labels(metrics));
         let what = match why {
             Unavailable::Unserved => "is not served",
-            Unavailable::NotFound => "is not served, or does not know the metric",
+            Unavailable::NotFound => "is not served, or does not know",
             Unavailable::Stale => "has only stale versions",
             Unavailable::Failing => "does not answer",
         };
@@ -142,10 +142,8 @@ impl Words for MetricsApiUnavailable {
             _ => "an adapter such as prometheus-adapter",
         };
         let said = Some(message).filter(|message| !message.is_empty());
-        let mut evidence: Vec<String> = said
-            .map(|message| format!("The controller gets: {}.", short(message)))
-            .into_iter()
-            .collect();
+        let mut evidence = vec![format!("The group of the API is {group}.")];
+        evidence.extend(said.map(|message| format!("The controller gets: {}.", short(message))));
         evidence.extend(service.as_ref().map(|UnavailableService { name, available }| {
             let since = available
                 .last_transition_time
@@ -153,20 +151,24 @@ impl Words for MetricsApiUnavailable {
             let said = told([&available.reason, &short(&available.message)]);
             format!("The APIService {name} is not available{since}{said}.")
         }));
+        let reasons = service.as_ref().map(|it| &it.available.reason);
+        let reason = reasons.filter(|reason| !reason.is_empty());
+        let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
         let known = service.as_ref().map(|service| service.name.clone());
         let name = known
             .or_else(|| (*group != "custom.metrics.k8s.io").then(|| format!("v1beta1.{group}")));
         let of_keda = about.hpa().scaled_object().filter(|_| *group != "metrics.k8s.io");
         let (advice, command) = match why {
             Unavailable::NotFound if of_keda.is_none() => (
-                format!("Correct the name if an adapter is installed, or install {serves}."),
+                Remedy::InstallApi.says(format!("Correct the name, or install {serves}.")),
                 format!("kubectl get --raw /apis/{group}/v1beta1"),
             ),
-            Unavailable::Unserved if of_keda.is_none() => {
-                (format!("Install {serves}."), "kubectl get apiservices".to_owned())
-            }
+            Unavailable::Unserved if of_keda.is_none() => (
+                Remedy::InstallApi.says(format!("Install {serves}.")),
+                "kubectl get apiservices".to_owned(),
+            ),
             _ => (
-                format!("Look at {serves} and its APIService."),
+                Remedy::LookAtApi.says(format!("Look at {serves} and its APIService.")),
                 match &name {
                     Some(name) => format!("kubectl describe apiservice {}", shell_word(name)),
                     None => "kubectl get apiservices".to_owned(),
@@ -175,12 +177,16 @@ impl Words for MetricsApiUnavailable {
         };
         let objects = name.filter(|_| *why != Unavailable::Unserved);
         Text {
-            summary: format!(
-                "{api} ({group}) {what}: {labels} cannot be read, {}",
-                about.effect("it")
-            ),
+            summary: match why {
+                Unavailable::NotFound => {
+                    format!("{api} {what} {labels}, {}", about.effect("it"))
+                }
+                _ => {
+                    format!("{api} {what}{reason}: {labels} cannot be read, {}", about.effect("it"))
+                }
+            },
             evidence,
-            advice: advice.into(),
+            advice,
             commands: vec![command],
             objects: objects.map(|name| format!("apiservice/{name}")).into_iter().collect(),
         }
@@ -213,31 +219,34 @@ impl Words for MetricNotFound {
         // KEDA names the metrics that it serves itself.
         let (advice, command) = match (served_by, about.hpa().scaled_object(), near) {
             (Some(ServedBy { api, .. }), ..) => (
-                format!(
+                Remedy::PointApiService.says(format!(
                     "Point the APIService {api} at KEDA's metrics server: only one server can serve \
                      external metrics."
-                ),
+                )),
                 Some(format!("kubectl get apiservice {} -o yaml", shell_word(api))),
             ),
             (None, Some(owner), _) => (
-                format!("Find out why KEDA does not serve it for ScaledObject/{}.", owner.name),
+                Remedy::LookAtScaledObject.says(format!(
+                    "Find out why KEDA does not serve it for ScaledObject/{}.",
+                    owner.name
+                )),
                 Some(about.kubectl_for(&owner.name, "describe scaledobject", "")),
             ),
             (None, None, Some(near)) => (
-                format!(
+                Remedy::UseName.says(format!(
                     "Use the name {near} if that is meant, or {}.",
                     described.as_deref().unwrap_or("add a rule to the adapter")
-                ),
+                )),
                 about.replace(&path, &**near),
             ),
             (None, None, None) => (
-                match described {
+                Remedy::CorrectName.says(match described {
                     Some(described) => {
                         let described = sentence(&described);
                         format!("{described}, or add a rule for {kind} to the adapter.")
                     }
                     None => "Correct the name, or add a rule for it to the adapter.".to_owned(),
-                },
+                }),
                 None,
             ),
         };
@@ -253,7 +262,7 @@ impl Words for MetricNotFound {
                 ),
             },
             evidence,
-            advice: advice.into(),
+            advice,
             commands: command.into_iter().chain([list]).collect(),
             objects: about.own(),
         }
@@ -273,14 +282,14 @@ impl Words for MetricFailing {
                     object.group(),
                     about.effect(&label)
                 ),
-                match meant {
+                Remedy::DescribeObject.says(match meant {
                     Some(CrossVersionObjectReference { api_version, kind, .. }) => {
                         format!(
                             "State apiVersion: {api_version} and kind: {kind} in describedObject."
                         )
                     }
                     None => "Correct describedObject of the metric.".to_owned(),
-                },
+                }),
                 meant
                     .as_ref()
                     .and_then(|meant| {
@@ -294,7 +303,7 @@ impl Words for MetricFailing {
             ),
             (Some(Refused { user, verb, resource }), _) => (
                 format!("{user} may not {verb} {resource}.{group}, {}", about.effect(&label)),
-                "Grant it the right with a Role or ClusterRole.".to_owned(),
+                Remedy::Grant.says("Grant it the right with a Role or ClusterRole."),
                 format!(
                     "kubectl auth can-i {verb} {} {} --as={}",
                     shell_word(&format!("{resource}.{group}")),
@@ -304,14 +313,14 @@ impl Words for MetricFailing {
             ),
             (None, None) => (
                 format!("{label} fails, {}: {}", about.effect("it"), end(message)),
-                format!("Look at the backend of {api}."),
+                Remedy::LookAtBackend.says(format!("Look at the backend of {api}.")),
                 about.ask(*metric),
             ),
         };
         Text {
             summary,
             evidence: vec![format!("The API says: {}.", short(message))],
-            advice: advice.into(),
+            advice,
             commands: vec![command],
             objects: about.own(),
         }
@@ -320,10 +329,11 @@ impl Words for MetricFailing {
 
 impl Words for MetricEmpty {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, selector, pods, age } = self;
+        let Self { metric, selector, pods, age, message } = self;
         let spec = about.spec(*metric);
         let (label, api) = (about.label(*metric), api(spec.api_group()));
         let mut evidence = Vec::new();
+        evidence.extend(message.as_ref().map(|text| format!("The API says: {}.", short(text))));
         if !selector.is_empty() {
             evidence.push(format!("The selector that is sent for the metric: {selector}."));
         }
@@ -344,27 +354,40 @@ impl Words for MetricEmpty {
                 .map(|age| format!("The oldest of the pods started {} ago.", duration(age))),
         );
         let advice: Advice = match assumed {
-            Some(state) => format!("{}.", sentence(&state)).into(),
+            Some(state) => Remedy::StateInput.says(format!("{}.", sentence(&state))),
             None if spec.is_resource() && !["cpu", "memory"].contains(&spec.name()) => {
-                "Use a metric of type Pods or External: metrics-server serves only cpu and memory."
-                    .into()
+                Remedy::UseOtherType.says(
+                    "Use a metric of type Pods or External: metrics-server serves only cpu and memory.",
+                )
             }
-            None if age.is_some() => {
-                Advice::wait("for the first sample of a pod, which takes up to a minute")
-            }
-            None if spec.is_resource() => {
-                "Make sure that metrics-server scrapes the nodes of these pods.".into()
-            }
-            None if selector.is_empty() || about.hpa().scaled_object().is_some() => {
-                "Let the source report 0 instead of nothing.".into()
-            }
-            None => "Correct the selector, or let the source report 0 instead of nothing.".into(),
+            None if age.is_some() => Remedy::WaitForPods
+                .waits("for the first sample of a pod, which takes up to a minute"),
+            None if spec.is_resource() => Remedy::FindSamples
+                .says("Make sure that metrics-server scrapes the nodes of these pods."),
+            None => match about.hpa().scaled_object() {
+                Some(_) if message.is_some() => Remedy::LookAtScaledObject
+                    .says("Look at its trigger in the ScaledObject, or set spec.fallback there."),
+                Some(_) => Remedy::ReportZero.says("Let the source report 0 instead of nothing."),
+                None if message.is_some() => Remedy::ReportZero.says(
+                    "Try the adapter's query, and let it give 0 instead of nothing.",
+                ),
+                None if selector.is_empty() => {
+                    Remedy::ReportZero.says("Let the source report 0 instead of nothing.")
+                }
+                None => Remedy::ReportZero
+                    .says("Correct the selector, or let the source report 0 instead of nothing."),
+            },
         };
         // KEDA has yet to serve what its ScaledObject is to ask for, and no API knows a new container.
         let is_served = !selector.contains(keda::OWNER) && !spec.is_resource();
         let commands = match about.of_candidate(*metric) {
             Some(_) if !is_served => Vec::new(),
-            _ => vec![about.ask(*metric)],
+            _ => match about.hpa().scaled_object() {
+                Some(owner) if advice.remedy == Remedy::LookAtScaledObject => {
+                    vec![about.kubectl_for(&owner.name, "describe scaledobject", "")]
+                }
+                _ => vec![about.ask(*metric)],
+            },
         };
         Text {
             summary: format!("there is no value for {label} from {api}, {}", about.effect("it")),
@@ -391,10 +414,10 @@ impl Words for BlockedByFailedMetric {
         let assumed: Option<Vec<String>> =
             failed.iter().map(|metric| about.of_candidate(*metric)).collect();
         let advice = match assumed {
-            Some(values) => {
-                format!("{}, or leave {it} out of the candidate.", sentence(&list(&values)))
-            }
-            None => format!("Repair {labels}, or {}.", self.way_around(about)),
+            Some(values) => Remedy::StateInput
+                .says(format!("{}, or leave {it} out of the candidate.", sentence(&list(&values)))),
+            None => Remedy::RepairMetric
+                .says(format!("Repair {labels}, or {}.", self.way_around(about))),
         };
         let removal = |metric: &usize| serde_json::json!({"op": "remove", "path": format!("/spec/metrics/{metric}")});
         let patch: serde_json::Value = failed.iter().rev().map(removal).collect();
@@ -404,7 +427,7 @@ impl Words for BlockedByFailedMetric {
                 count(*replicas, "replica")
             ),
             evidence,
-            advice: advice.into(),
+            advice,
             commands: about.patch_metrics(&patch).into_iter().collect(),
             objects: about.own(),
         }
@@ -448,11 +471,10 @@ impl Words for UnknownContainer {
             summary: format!("no pod has a container {container}, {}", about.effect("it")),
             evidence: vec![format!("The containers of the pods: {}.", list(known))],
             advice: match near {
-                Some(near) if about.hpa().scaled_object().is_some() => {
-                    format!("Use {}.", about.container_metric(*metric, near)).into()
-                }
-                Some(near) => format!("Use the container {near}.").into(),
-                None => "Use the name of one of the containers.".into(),
+                Some(near) if about.hpa().scaled_object().is_some() => Remedy::UseContainer
+                    .says(format!("Use {}.", about.container_metric(*metric, near))),
+                Some(near) => Remedy::UseContainer.says(format!("Use the container {near}.")),
+                None => Remedy::NameContainer.says("Use the name of one of the containers."),
             },
             commands: command.into_iter().collect(),
             objects: about.own(),
@@ -468,7 +490,7 @@ impl Words for ContainerMetricsMissing {
             let effect = about.effect(&label);
             return Text {
                 summary: format!("no pod has run {container} yet, {effect}"),
-                advice: format!("{}.", sentence(&state)).into(),
+                advice: Remedy::StateInput.says(format!("{}.", sentence(&state))),
                 objects: about.own(),
                 ..Text::default()
             };
@@ -507,15 +529,20 @@ impl Words for ContainerMetricsMissing {
         let without: Vec<&str> = lacking.clone().map(|it| &*it.pod).collect();
         let (advice, command) = match template.as_deref() {
             _ if lacking.peek().is_none() => (
-                format!("Find out why {container} does not run in {}.", names(&names_of)).into(),
+                Remedy::FindUnready.says(format!(
+                    "Find out why {container} does not run in {}.",
+                    names(&names_of)
+                )),
                 pods.first().map(logs),
             ),
             // No rollout of the target changes them.
             _ if lacking.all(|it| it.is_foreign) => {
-                (APART.into(), about.list_pods("--show-labels"))
+                (Remedy::LabelApart.says(APART), about.list_pods("--show-labels"))
             }
             Some(own) if own.iter().any(|it| **it == *container) && about.is_paused() => (
-                format!("Resume the rollout: the template has the container {container}.").into(),
+                Remedy::Resume.says(format!(
+                    "Resume the rollout: the template has the container {container}."
+                )),
                 about.resume(),
             ),
             Some(own) if own.iter().any(|it| **it == *container) => (
@@ -534,9 +561,14 @@ impl Words for ContainerMetricsMissing {
                     _ => format!("Use a container of the template: {}.", names(&own)),
                 };
                 let replace = |only: &&str| about.replace(&path, *only);
-                (used.into(), own.first().filter(|_| own.len() == 1).and_then(replace))
+                let is_one = own.len() == 1;
+                let remedy = if is_one { Remedy::UseContainer } else { Remedy::NameContainer };
+                (remedy.says(used), own.first().filter(|_| own.len() == 1).and_then(replace))
             }
-            None => ("Use a container that all pods have.".into(), about.list_pods("")),
+            None => (
+                Remedy::NameContainer.says("Use a container that all pods have."),
+                about.list_pods(""),
+            ),
         };
         Text {
             summary: format!(

@@ -5,12 +5,11 @@ pub mod catalogue;
 mod metrics;
 mod outside;
 mod owners;
-mod path;
+pub(super) mod path;
 mod pods;
+pub mod remedy;
 mod requests;
 mod values;
-
-use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
@@ -25,6 +24,7 @@ use crate::pass::Pass;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec, MetricTarget};
 use crate::snapshot::note::Note;
 use crate::whatif::overrides::NamedMetric;
+use remedy::Remedy;
 
 /// A finding, worded. Serializes as the published object.
 #[derive(Debug, Clone, Serialize)]
@@ -36,9 +36,12 @@ pub struct FindingView {
     /// The metrics whose failure or samples it explains, by index in the spec.
     #[serde(skip)]
     pub(super) metrics: Vec<usize>,
-    /// The finding that is about exactly the same pods, and names their trouble.
+    /// The finding that it follows from, which has the remedy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub follows: Option<Code>,
+    /// Whether it is the reason for which the pass ends without a decision.
     #[serde(skip)]
-    pub(super) named_by: Option<Code>,
+    pub(super) ends: bool,
     #[serde(flatten)]
     text: Text,
 }
@@ -59,20 +62,35 @@ pub(super) struct Text {
 }
 
 /// A remedy, in the imperative: what to do, what to wait for, or either of them.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Advice {
+    /// What kind of advice it is.
+    pub(super) remedy: Remedy,
     /// What only time brings, as it follows `Wait`.
     wait: Option<String>,
     /// What to do: a sentence, or how one ends if waiting is the alternative.
     act: String,
 }
 
-impl Advice {
-    /// Returns the advice to wait.
-    fn wait(until: impl Into<String>) -> Self {
-        Self { wait: Some(until.into()), act: String::new() }
+impl Remedy {
+    /// Returns advice of this kind.
+    fn says(self, act: impl Into<String>) -> Advice {
+        Advice { remedy: self, wait: None, act: act.into() }
     }
 
+    /// Returns the advice to wait.
+    fn waits(self, until: impl Into<String>) -> Advice {
+        Advice { remedy: self, wait: Some(until.into()), act: String::new() }
+    }
+}
+
+impl Default for Advice {
+    fn default() -> Self {
+        Remedy::Nothing.says("")
+    }
+}
+
+impl Advice {
     /// Adds what else to do.
     fn or(self, act: impl Into<String>) -> Self {
         Self { act: act.into(), ..self }
@@ -82,7 +100,7 @@ impl Advice {
     fn of_past(self) -> Self {
         match self.wait {
             Some(_) if self.act.is_empty() => Self::default(),
-            Some(_) => format!("{}.", sentence(&self.act)).into(),
+            Some(_) => self.remedy.says(format!("{}.", sentence(&self.act))),
             None => self,
         }
     }
@@ -98,18 +116,6 @@ impl Advice {
     }
 }
 
-impl From<String> for Advice {
-    fn from(act: String) -> Self {
-        Self { wait: None, act }
-    }
-}
-
-impl From<&str> for Advice {
-    fn from(act: &str) -> Self {
-        act.to_owned().into()
-    }
-}
-
 impl Serialize for Advice {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.text())
@@ -120,6 +126,34 @@ impl FindingView {
     /// Returns its texts.
     pub(super) fn text(&self) -> &Text {
         &self.text
+    }
+
+    /// Returns what kind of advice it gives.
+    pub fn remedy(&self) -> Remedy {
+        self.text.advice.remedy
+    }
+
+    /// Returns its advice; empty if it has none.
+    pub fn advice(&self) -> String {
+        self.text.advice.text()
+    }
+
+    /// Returns the commands to paste.
+    pub fn commands(&self) -> &[String] {
+        &self.text.commands
+    }
+
+    /// Whether a report for people that shows what it follows from needs it not: the same pods once more, or a rule
+    /// that holds only because of the other.
+    pub(super) fn is_repeated(&self) -> bool {
+        let repeats = matches!(
+            self.code,
+            Code::UncountedPods
+                | Code::ContainerMetricsMissing
+                | Code::WithinTolerance
+                | Code::Rounding
+        );
+        repeats && self.follows.is_some()
     }
 }
 
@@ -184,8 +218,14 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
             Facts::BelowMin(facts) => facts,
             Facts::DirectionDisabled(facts) => facts,
             Facts::SwitchedOff(facts) => facts,
+            Facts::RequestTooSmall(facts) => facts,
+            Facts::Flapping(facts) => facts,
         };
         let mut text = words.text(&about);
+        if let Some(cause) = finding.follows {
+            text.advice = Remedy::Follow.says(follow(cause));
+            text.commands.clear();
+        }
         for command in &mut text.commands {
             *command = pass.input.command_flags.add_to(command);
         }
@@ -201,19 +241,9 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
             Facts::StaleSamples(facts) => facts.metrics.clone(),
             facts => facts.failed_metrics(),
         };
-        let named_by = match facts {
-            Facts::UncountedPods(facts) => facts.named_by,
-            Facts::ContainerMetricsMissing(facts) if *severity == Severity::Info => {
-                let lacking: BTreeSet<&str> = facts.pods.iter().map(|it| &*it.pod).collect();
-                let is_same = |it: &&Finding| match &it.facts {
-                    Facts::UncountedPods(it) if !it.count => it.names(pass) == lacking,
-                    _ => false,
-                };
-                findings.iter().find(is_same).map(Finding::code)
-            }
-            _ => None,
-        };
-        FindingView { code: facts.code(), severity: *severity, metrics, named_by, text }
+        let ends = finding.ends(pass.decision.block());
+        let (code, follows) = (facts.code(), finding.follows);
+        FindingView { code, severity: *severity, metrics, follows, ends, text }
     };
     findings.iter().map(view).collect()
 }
@@ -505,6 +535,14 @@ impl<'a> About<'a> {
         }
     }
 
+    /// Returns a hint at what a change would do, to follow an advice: ` (try: predict --max 12)`.
+    fn try_it(&self, flags: &str) -> String {
+        if self.pass.input.evidence.past.is_some() {
+            return String::new();
+        }
+        format!(" (predict {flags})")
+    }
+
     /// Words the result of the pass without the trouble: `6 replicas`, or the proposal and what is left
     /// of it.
     fn without(&self) -> Option<String> {
@@ -587,6 +625,18 @@ fn told(said: [&str; 2]) -> String {
 /// `it`, `them`
 fn them(n: usize) -> &'static str {
     if n == 1 { "it" } else { "them" }
+}
+
+/// What to do about pods of others that the selector matches.
+const APART: &str = "Give the target's pods a label of their own, and select by it.";
+
+/// Returns the first of some names, and how many more there are.
+fn first_of<N: AsRef<str>>(names: &[N]) -> String {
+    let first = names.first().map_or("", AsRef::as_ref);
+    match names.len() {
+        0 | 1 => first.to_owned(),
+        all => format!("{first} and {} more", all - 1),
+    }
 }
 
 /// Returns the first few of some names.

@@ -4,14 +4,19 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use super::metrics::end;
-use super::{About, Text, Words};
+use super::path::policy;
+use super::remedy::Remedy;
+use super::{About, Advice, Text, Words};
 use crate::apimachinery::names::shell_word;
 use crate::engine::decision::Direction;
 use crate::findings::outside::{
-    Again, By, ControllerSilent, DiffersFromStatus, FieldIgnored, Missing, OtherWriter,
+    Again, ControllerSilent, DiffersFromStatus, FieldIgnored, Flapping, Missing, OtherWriter,
     PausedByKeda, ScaleNotWritten, Setting, TargetNotFound, Writer,
 };
-use crate::report::words::{count, distance, duration, future, list, number, time, value};
+use crate::findings::writer::By;
+use crate::report::words::{
+    count, distance, duration, future, list, number, sentence, time, value,
+};
 use crate::saved::assemble::resource_of;
 use crate::snapshot::evidence::{LEASE_NAME, LEASE_NAMESPACE};
 use crate::snapshot::hpa::HpaSpec;
@@ -63,25 +68,28 @@ impl Words for TargetNotFound {
                     "apiVersion": version, "kind": meant.kind, "name": meant.name,
                 }});
                 commands.splice(0..0, about.patch_spec(&patch));
-                format!("Point {reference} at {meant} ({version}), if that is meant.")
+                let version = match *version == target.api_version {
+                    true => String::new(),
+                    false => format!(" ({version})"),
+                };
+                Remedy::PointAt
+                    .says(format!("Point {reference} at {meant}{version}, if that is meant."))
             }
-            None if self.missing == Missing::Scale => {
-                format!("Point {reference} at an object that has the subresource scale.")
-            }
-            None if self.is_assumed && self.missing != Missing::Kind => {
-                format!("Add the target to the input, or correct {reference}.")
-            }
-            None if self.missing == Missing::ObjectOrScale => {
-                format!(
+            None => Remedy::CorrectReference.says(match self.missing {
+                Missing::Scale => {
+                    format!("Point {reference} at an object that has the subresource scale.")
+                }
+                Missing::Kind => format!("Correct {reference}, or install what provides the kind."),
+                Missing::Object | Missing::ObjectOrScale if self.is_assumed => {
+                    format!("Add the target to the input, or correct {reference}.")
+                }
+                Missing::ObjectOrScale => format!(
                     "Correct {reference}, create the target, or add the subresource scale to its kind."
-                )
-            }
-            None if self.missing == Missing::Kind => {
-                format!("Correct {reference}, or install what provides the kind.")
-            }
-            None => format!("Correct {reference}, or create the target."),
+                ),
+                Missing::Object => format!("Correct {reference}, or create the target."),
+            }),
         };
-        Text { summary, evidence, advice: advice.into(), commands, objects }
+        Text { summary, evidence, advice, commands, objects }
     }
 }
 
@@ -115,7 +123,8 @@ impl Words for ScaleNotWritten {
         Text {
             summary,
             evidence,
-            advice: "Change the webhook, quota or right that is the reason.".into(),
+            advice: Remedy::PermitWrite
+                .says("Change the webhook, quota or right that is the reason."),
             commands: vec![
                 format!("{scale} --replicas={} --dry-run=server", self.to),
                 "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"
@@ -175,7 +184,7 @@ impl Words for PausedByKeda {
                 list(&annotations)
             ),
         };
-        let (advice, commands) = if annotations.is_empty() {
+        let (advice, commands): (String, _) = if annotations.is_empty() {
             let keys: Vec<String> =
                 directions.split(" and ").map(|it| format!("paused-scale-{it}")).collect();
             (
@@ -195,7 +204,8 @@ impl Words for PausedByKeda {
             )
         };
         let objects = [vec![format!("scaledobject/{}", self.object)], about.own()].concat();
-        Text { summary, evidence, advice: advice.into(), commands, objects }
+        let advice = Remedy::EndPause.says(advice);
+        Text { summary, evidence, advice, commands, objects }
     }
 }
 
@@ -207,7 +217,7 @@ impl Words for FieldIgnored {
         let does = match (self.stated, self.dropped) {
             (true, true) => format!("drops {paths}"),
             (true, false) => format!("ignores {paths}"),
-            (false, _) => format!("would drop {paths}, which would change the answer"),
+            (false, _) => format!("drops {paths}, if the manifest of the HPA has it"),
         };
         let gate = self.gate;
         let summary = match self.settable {
@@ -215,10 +225,11 @@ impl Words for FieldIgnored {
             false => format!("{who} ({version}) {does}: {version} does not have it"),
         };
         let mut evidence = Vec::new();
-        if self.settable {
+        let may_set = self.settable && !self.is_managed;
+        if may_set {
             evidence.push(format!(
                 "The API server and the controller manager take the flag \
-                 --feature-gates={gate}=true."
+                 --feature-gates={gate}=true, which managed control planes do not offer."
             ));
         }
         if let Some(minor) = self.on_in {
@@ -234,13 +245,23 @@ impl Words for FieldIgnored {
             Some(owner) => format!("{fields} from ScaledObject/{}", owner.name),
             None => fields.to_owned(),
         };
-        let advice = match (self.settable, self.on_in) {
-            _ if !self.stated => format!("Enable the feature gate if you need {fields}."),
-            (true, _) => format!("Enable the feature gate, or remove {fields}."),
+        let enable = "enable the gate if you can";
+        let them = if self.paths.len() == 1 { "it" } else { "them" };
+        let advice = Remedy::Upgrade.says(match (may_set, self.on_in) {
+            (false, Some(minor)) if !self.stated => {
+                format!("To use {them}, upgrade to Kubernetes 1.{minor}.")
+            }
+            (true, Some(minor)) if !self.stated => {
+                format!("To use {them}, upgrade to Kubernetes 1.{minor}, or {enable}.")
+            }
+            (true, Some(minor)) => {
+                format!("Upgrade to Kubernetes 1.{minor}, {enable}, or remove {fields}.")
+            }
+            (true, None) => format!("{}, or remove {fields}.", sentence(enable)),
             (false, Some(minor)) => format!("Upgrade to Kubernetes 1.{minor}, or remove {fields}."),
             (false, None) => format!("Remove {fields}."),
-        };
-        Text { summary, evidence, advice: advice.into(), commands, objects: about.own() }
+        });
+        Text { summary, evidence, advice, commands, objects: about.own() }
     }
 }
 
@@ -320,18 +341,25 @@ impl Words for OtherWriter {
                 future(now, until)
             ));
         }
+        let removed = self.writer.as_ref().is_some_and(|it| it.may_have_removed);
+        if removed {
+            evidence.push(
+                "Where replicas are taken out of a manifest, the API server sets its default of 1, once."
+                    .to_owned(),
+            );
+        }
         match self.writer.as_ref().map(|it| &it.by) {
             Some(By::ArgoCd) => evidence.push(
                 "Argo CD leaves a field alone that ignoreDifferences names if the sync option \
                  RespectIgnoreDifferences=true is set."
                     .to_owned(),
             ),
-            Some(By::Apply) => evidence.push(
+            Some(By::Apply) if !removed => evidence.push(
                 "Taken out of the manifest first, the replicas would be reset to 1.".to_owned(),
             ),
             _ => {}
         }
-        if self.writer.as_ref().is_some_and(|it| it.is_applied) {
+        if !removed && self.writer.as_ref().is_some_and(|it| it.is_applied) {
             evidence.push(
                 "Taken out before the controller scales again, the replicas are reset to 1 if no \
                  other manager owns them."
@@ -341,41 +369,50 @@ impl Words for OtherWriter {
         let (target, namespace) = (about.target(), about.namespace());
         let fields = format!("kubectl get {target} {namespace} -o yaml --show-managed-fields");
         let by = self.writer.as_ref().map(|it| &it.by).filter(|_| self.owner.is_none());
-        let (advice, commands) = match by {
+        let take_out = |what: &str| {
+            Remedy::TakeOut.says(match (removed, by) {
+                (true, Some(By::Helm)) => format!("Take replicas out of the chart, {UNLESS_DONE}"),
+                (true, _) => format!("Take replicas out of the manifest, {UNLESS_DONE}"),
+                (false, _) => format!("Take {what}."),
+            })
+        };
+        let (advice, commands): (Advice, Vec<String>) = match by {
             Some(By::Scale | By::Hand) => (
-                format!(
+                Remedy::ChangeBounds.says(format!(
                     "Change {} or {} instead.",
                     about.field_name("minReplicas"),
                     about.field("maxReplicas")
-                ),
+                )),
                 [about.predict("--for 10m")]
                     .into_iter()
                     .chain(self.bounds(about).and_then(|bounds| about.patch_spec(&bounds)))
                     .collect(),
             ),
             Some(By::ArgoCd) => (
-                "Take replicas out of the manifest, or have Argo CD ignore /spec/replicas."
-                    .to_owned(),
+                take_out("replicas out of the manifest, or have Argo CD ignore /spec/replicas"),
                 vec![fields],
             ),
             Some(By::Helm) => (
-                "Take replicas out of the chart's manifest where an HPA scales it.".to_owned(),
+                take_out("replicas out of the chart's manifest where an HPA scales it"),
                 vec![fields],
             ),
             Some(By::Flux) => {
-                ("Take replicas out of the manifest that Flux applies.".to_owned(), vec![fields])
+                (take_out("replicas out of the manifest that Flux applies"), vec![fields])
             }
             Some(By::ServerSide) => {
                 let manager = self.writer.as_ref().map_or("", |it| &it.manager);
-                (format!("Take replicas out of the manifest that {manager} applies."), vec![fields])
+                (
+                    take_out(&format!("replicas out of the manifest that {manager} applies")),
+                    vec![fields],
+                )
             }
             Some(By::Autoscaler | By::Program) => (
-                format!("Have {who} leave the replicas to the HPA, or remove the HPA."),
+                Remedy::LeaveReplicas
+                    .says(format!("Have {who} leave the replicas to the HPA, or remove the HPA.")),
                 vec![fields],
             ),
             Some(By::Apply) => (
-                "Take replicas out of the last applied manifest, then out of the manifest."
-                    .to_owned(),
+                take_out("replicas out of the last applied manifest, then out of the manifest"),
                 vec![format!("kubectl apply edit-last-applied {target} {namespace}"), fields],
             ),
             None if self.owner.is_some() => {
@@ -385,18 +422,22 @@ impl Words for OtherWriter {
                         json!({"apiVersion": it.api_version, "kind": it.kind, "name": it.name});
                     about.patch_spec(&json!({ "scaleTargetRef": own }))
                 });
-                (format!("Point {reference} at {who}."), patch.into_iter().collect())
+                (
+                    Remedy::PointAt.says(format!("Point {reference} at {who}.")),
+                    patch.into_iter().collect(),
+                )
             }
             None if self.manifest.is_some() => (
-                "Take replicas out of the manifest, and leave it to the HPA alone.".to_owned(),
+                take_out("replicas out of the manifest, and leave them to the HPA alone"),
                 Vec::new(),
             ),
             None => (
-                "Find out what sets the replicas, and take replicas out of manifests.".to_owned(),
+                Remedy::TakeOut
+                    .says("Find out what sets the replicas, and take replicas out of manifests."),
                 vec![fields],
             ),
         };
-        Text { summary, evidence, advice: advice.into(), commands, objects: vec![target] }
+        Text { summary, evidence, advice, commands, objects: vec![target] }
     }
 }
 
@@ -429,6 +470,9 @@ impl Writer {
         }
     }
 }
+
+/// What the API server's default of 1 may mean: the replicas were taken out of their manifest.
+const UNLESS_DONE: &str = "unless just done: that resets them once.";
 
 /// What to do if there are no passes, and the reason is not known.
 const STUCK: &str = "Look at the controller manager: is the HPA controller blocked, slow or off?";
@@ -527,7 +571,8 @@ impl Words for ControllerSilent {
             Self::Off { pod } => vec![format!("pod/{pod}")],
             _ => vec![format!("lease/{LEASE_NAME}")],
         };
-        Text { summary, evidence: vec![evidence], advice: advice.into(), commands, objects }
+        let advice = Remedy::LookAtController.says(advice);
+        Text { summary, evidence: vec![evidence], advice, commands, objects }
     }
 }
 
@@ -577,8 +622,54 @@ impl Words for DiffersFromStatus {
                 settings.join(" or ")
             ),
             evidence,
-            advice: "State the flags and the version of the controller.".into(),
+            advice: Remedy::StateFlags.says("State the flags and the version of the controller."),
             commands: commands.collect(),
+            objects: about.own(),
+        }
+    }
+}
+
+impl Words for Flapping {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { ups, downs, low, high, first, last, window, longer } = self;
+        let now = about.now();
+        let field = about.field("behavior.scaleDown.stabilizationWindowSeconds");
+        let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": longer}});
+        let flags = format!("--set behavior.scaleDown.stabilizationWindowSeconds={longer}");
+        let span = distance(*first, *last);
+        let mut evidence = vec![format!(
+            "The events of the HPA show it between {low} and {}, from {} to {}.",
+            count(*high, "replica"),
+            time(now, *first),
+            time(now, *last)
+        )];
+        let rules = about.hpa().spec.behavior.as_ref().and_then(|it| it.scale_down.as_ref());
+        let policies = rules.and_then(|rules| rules.policies.as_deref()).unwrap_or_default();
+        let policies: Vec<String> = policies.iter().map(policy).collect();
+        let by = match &policies[..] {
+            [] => String::new(),
+            all => format!(" by {}", all.join(" or ")),
+        };
+        evidence.push(format!(
+            "It scales down{by} once no higher recommendation is younger than {}.",
+            duration(*window)
+        ));
+        evidence.extend(
+            about.without().map(|without| format!("With a window of {longer}s: {without}.")),
+        );
+        Text {
+            summary: format!(
+                "the controller has scaled up {} and down {downs} times in {span}, and the window of \
+                 scaling down is {}",
+                count(*ups, "time"),
+                duration(*window)
+            ),
+            evidence,
+            advice: Remedy::LengthenDownWindow.says(format!("Set {field} to {longer}.")),
+            commands: [about.predict(&flags)]
+                .into_iter()
+                .chain(about.patch_spec(&json!({ "behavior": behavior })))
+                .collect(),
             objects: about.own(),
         }
     }

@@ -1,7 +1,8 @@
 //! Words findings about the selector of the target, and whose pods it matches.
 
+use super::remedy::Remedy;
 use super::requests::names_of;
-use super::{About, Advice, Text, Words, names, them};
+use super::{APART, About, Advice, Text, Words, names, them};
 use crate::findings::owners::{
     ForeignPods, OldRevisionPods, OwnedPods, Owner, SelectorMatchesNothing, SelectorMissing,
     SharedPods,
@@ -9,16 +10,14 @@ use crate::findings::owners::{
 use crate::report::format_of;
 use crate::report::words::{amount, count, list, percent, sentence};
 
-/// What to do about pods of others that the selector matches.
-pub(super) const APART: &str = "Give the target's pods a label of their own, and select by it.";
-
 /// Returns what to do about a selector that does not select the pods of the target.
-fn selector_advice(about: &About<'_>) -> String {
+fn selector_advice(about: &About<'_>) -> Advice {
     match about.hpa().spec.scale_target_ref.group() {
-        "" | "apps" => format!("Have {} select its pods.", about.hpa().reference()),
-        _ => {
-            "Have its operator write the pods' selector to the CRD's labelSelectorPath.".to_owned()
+        "" | "apps" => {
+            Remedy::SelectOwn.says(format!("Have {} select its pods.", about.hpa().reference()))
         }
+        _ => Remedy::SelectOwn
+            .says("Have its operator write the pods' selector to the CRD's labelSelectorPath."),
     }
 }
 
@@ -47,7 +46,7 @@ impl Words for SelectorMissing {
                  at no metric without it."
                     .to_owned(),
             ],
-            advice: selector_advice(about).into(),
+            advice: selector_advice(about),
             commands: vec![about.show_selector()],
             objects: vec![about.target()],
         }
@@ -81,7 +80,7 @@ impl Words for SelectorMatchesNothing {
         Text {
             summary,
             evidence,
-            advice: selector_advice(about).into(),
+            advice: selector_advice(about),
             commands: vec![
                 about.show_selector(),
                 format!("kubectl get pods {} --show-labels", about.namespace()),
@@ -114,8 +113,10 @@ impl Words for SharedPods {
             );
         }
         let advice = match self.others.iter().any(|other| other.target == own) {
-            true => "Keep one HPA for the target, and give it the metrics of the others.",
-            false => "Give the pods of each target their own labels, and select by those.",
+            true => Remedy::KeepOneHpa
+                .says("Keep one HPA for the target, and give it the metrics of the others."),
+            false => Remedy::LabelApart
+                .says("Give the pods of each target their own labels, and select by those."),
         };
         let effect = match self.is_refused {
             true => ", so it cannot scale",
@@ -131,7 +132,7 @@ impl Words for SharedPods {
                 names(&others)
             ),
             evidence,
-            advice: advice.into(),
+            advice,
             commands: about.list_pods("--show-labels").into_iter().collect(),
             objects: others.iter().map(|name| format!("hpa/{name}")).collect(),
         }
@@ -178,7 +179,7 @@ impl Words for ForeignPods {
         Text {
             summary: format!("{pods} {owners} {counted} for {target}{effect}"),
             evidence,
-            advice: APART.into(),
+            advice: Remedy::LabelApart.says(APART),
             commands: about.list_pods("--show-labels").into_iter().collect(),
             objects: all.iter().map(|name| format!("pod/{name}")).collect(),
         }
@@ -217,7 +218,7 @@ impl Words for OldRevisionPods {
             false => about.list_pods("--show-labels"),
         };
         let advice = match is_deployment {
-            _ if about.is_paused() => Advice::from("Resume the rollout, which is paused."),
+            _ if about.is_paused() => Remedy::Resume.says("Resume the rollout, which is paused."),
             true => about.after_rollout(&[], "", "set a smaller maxSurge"),
             false => about.after_rollout(
                 &names_of(&self.beyond),

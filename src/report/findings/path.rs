@@ -1,20 +1,21 @@
 //! Words findings about the way from the metrics to the replicas.
 
+use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
-use super::{About, Advice, Text, Words, follow};
+use super::remedy::Remedy;
+use super::{About, Advice, Text, Words};
 use crate::calendar::Calendar;
 use crate::engine::decision::{Direction, RateLimit};
-use crate::findings::Code;
 use crate::findings::path::{
     AboveMax, AtMax, AtMin, BelowMin, Bound, Cause, Corrected, DirectionDisabled, HeldByWindow,
-    Raised, RateLimited, Rounding, SwitchedOff, WithinTolerance,
+    Keeper, Raised, RateLimited, Rounding, SwitchedOff, Then, WithinTolerance,
 };
 use crate::pass::Origin;
 use crate::report::words::{
     count, distance, duration, future, in_unit, list, number, percent, quantity, sentence, time,
 };
-use crate::snapshot::hpa::MetricTarget;
+use crate::snapshot::hpa::{MetricTarget, ScalingPolicy};
 use crate::whatif::thresholds::Borders;
 
 /// `scaleUp`, `scaleDown`
@@ -71,14 +72,13 @@ impl Words for WithinTolerance {
         let narrower = self.narrower.filter(|_| self.has_field).map(|it| f64::from(it) / 100.0);
         let (advice, commands) = match narrower {
             Some(narrower) => (
-                Advice::wait("for a larger change").or(format!(
-                    "set {} to {narrower}",
+                Remedy::SetTolerance.says(format!(
+                    "Nothing to do; to have it react, set {} to {narrower}.",
                     about.field(&format!("behavior.{rules}.tolerance"))
                 )),
                 vec![about.predict(&format!("--set behavior.{rules}.tolerance={narrower}"))],
             ),
-            None if self.has_field => (Advice::wait("for a larger change"), Vec::new()),
-            None => (Advice::wait("for a larger change").or("change the target"), Vec::new()),
+            None => (Remedy::Nothing.says(NOTHING_TO_DO), Vec::new()),
         };
         let assumed = match self.is_filled {
             true => ", with values assumed for pods that do not count,",
@@ -126,17 +126,18 @@ impl Words for Rounding {
             Some(Raised { target: to, proposal }) => {
                 let to = target(to);
                 (
-                    format!("To have {proposal} proposed at this load, raise its target to {to}.")
-                        .into(),
+                    Remedy::RaiseTarget.says(format!(
+                        "Nothing to do; with a target of {to}, it proposes {proposal} at this load."
+                    )),
                     Vec::from_iter(about.with_target(self.metric, &to)),
                 )
             }
-            None if also.is_empty() => (Advice::wait("for less load"), vec![]),
+            None if also.is_empty() => (Remedy::Nothing.says(NOTHING_TO_DO), vec![]),
             None => {
                 let propose = if also.len() == 1 { "proposes" } else { "propose" };
                 (
-                    Advice::wait(format!(
-                        "for less load: {} {propose} {} as well",
+                    Remedy::Nothing.says(format!(
+                        "Nothing to do: {} {propose} {} as well.",
                         list(&also),
                         self.replicas
                     )),
@@ -201,9 +202,32 @@ impl Words for HeldByWindow {
             if self.against == Direction::Down { "highest" } else { "lowest" }
         ));
         evidence.extend(about.without().map(|without| format!("Without it: {without}.")));
-        let advice = match (self.is_in_spec, self.against) {
-            (true, _) => format!("shorten {field} ({}s)", self.window.as_secs()),
-            (false, _) => format!("set {field} (default {}s)", self.window.as_secs()),
+        if self.adds {
+            return self.returns(about, evidence);
+        }
+        let change = match self.is_in_spec {
+            true => format!("shorten {field} ({}s)", self.window.as_secs()),
+            false => format!("set {field} (default {}s)", self.window.as_secs()),
+        };
+        let rules_of = rules(self.against);
+        let (after, change) = match &self.then {
+            Some(Then { policies, reached }) => {
+                evidence.push(format!(
+                    "After the window, the policies decide: {} at {}.",
+                    count(self.desired, "replica"),
+                    future(now, *reached)
+                ));
+                let all: Vec<String> = policies.iter().map(policy).collect();
+                let place = match about.hpa().scaled_object() {
+                    Some(owner) => format!("in ScaledObject/{}", owner.name),
+                    None => format!("of behavior.{rules_of}"),
+                };
+                (
+                    format!("; after that, at most {}", all.join(" or ")),
+                    format!("change the window and the policies {place}"),
+                )
+            }
+            None => (String::new(), change),
         };
         let shorter = self.window.as_secs() / 5;
         let behavior = json!({ rules(self.against): { "stabilizationWindowSeconds": shorter } });
@@ -211,21 +235,60 @@ impl Words for HeldByWindow {
             "--set behavior.{}.stabilizationWindowSeconds={shorter} --for 10m",
             rules(self.against)
         );
-        let (advice, commands) = match self.prior {
-            Some(prior) => (follow(prior).into(), Vec::new()),
-            None => (
-                Advice::wait("").or(advice),
-                tried(about, &flags, &json!({ "behavior": behavior })),
-            ),
-        };
         Text {
-            summary: format!("the metrics propose {}, but {what}", self.desired),
+            summary: format!("the metrics propose {}, but {what}{after}", self.desired),
             evidence,
-            advice,
-            commands,
+            advice: Remedy::ShortenWindow.waits("").or(change),
+            commands: tried(about, &flags, &json!({ "behavior": behavior })),
             objects: about.own(),
         }
     }
+}
+
+/// The advice where nothing is wrong.
+pub(in crate::report) const NOTHING_TO_DO: &str = "Nothing to do.";
+
+impl HeldByWindow {
+    /// Words an earlier recommendation that adds replicas, as only happens without `behavior`
+    /// (`stabilizeRecommendation`).
+    fn returns(&self, about: &About<'_>, evidence: Vec<String>) -> Text {
+        let (replicas, seconds) = (self.held_by.replicas, self.window.as_secs());
+        let mut evidence = evidence;
+        evidence.push(
+            "Without behavior, an earlier recommendation adds replicas; with it, it only keeps them."
+                .to_owned(),
+        );
+        let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": seconds}});
+        let flags = format!("--set behavior.scaleDown.stabilizationWindowSeconds={seconds}");
+        Text {
+            summary: format!(
+                "the metrics propose {}, but the controller goes back towards {replicas}, which was \
+                 recommended in the last {}",
+                self.desired,
+                duration(self.window)
+            ),
+            evidence,
+            advice: Remedy::AddBehavior.says(format!(
+                "Set any {}, such as a scaleDown window of {seconds}s.",
+                about.field("behavior")
+            )),
+            commands: tried(about, &flags, &json!({ "behavior": behavior })),
+            objects: about.own(),
+        }
+    }
+}
+
+/// Words a policy: `2 pods per 60s`, `1 pod per 20m`.
+pub(super) fn policy(policy: &ScalingPolicy) -> String {
+    let value = match &*policy.type_ {
+        "Percent" => format!("{}%", policy.value),
+        _ => count(policy.value, "pod"),
+    };
+    let period = match policy.period_seconds {
+        seconds if seconds <= 180 => format!("{seconds}s"),
+        seconds => duration(SignedDuration::from_secs(seconds.into())),
+    };
+    format!("{value} per {period}")
 }
 
 /// Words what a limit is applied to: the highest proposal, or what stabilization makes of it.
@@ -243,22 +306,20 @@ fn tried(about: &About<'_>, flags: &str, patch: &Value) -> Vec<String> {
 
 /// Words what a rate limit allows, policy by policy.
 fn policies(limit: &RateLimit) -> Vec<String> {
-    let policy = |it: &crate::engine::decision::PolicyLimit| {
-        let value = match &*it.policy.type_ {
-            "Percent" => format!("{}%", it.policy.value),
-            _ => count(it.policy.value, "pod"),
-        };
+    let allows = |it: &crate::engine::decision::PolicyLimit| {
         format!(
-            "{value} per {}s, counted from {} at the start of the period, allows {}",
-            it.policy.period_seconds, it.period_start, it.replicas
+            "{}, counted from {} at the start of the period, allows {}",
+            policy(&it.policy),
+            it.period_start,
+            it.replicas
         )
     };
-    limit.policies.iter().map(policy).collect()
+    limit.policies.iter().map(allows).collect()
 }
 
 impl Words for RateLimited {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { desired, result, current, limit, next, prior } = self;
+        let Self { desired, result, current, limit, next } = self;
         let direction = limit.direction;
         let mut evidence: Vec<String> =
             policies(limit).iter().map(|policy| sentence(&format!("{policy}."))).collect();
@@ -291,13 +352,7 @@ impl Words for RateLimited {
         let allows_more = is_smallest && allowed().any(|it| it != limit.replicas);
         let mut commands = vec![about.predict("--for 5m")];
         commands.extend(allows_more.then(|| about.predict(&max)));
-        let advice = match prior {
-            Some(prior) => {
-                commands.clear();
-                follow(*prior).into()
-            }
-            None => Advice::wait("for the next passes").or(advice),
-        };
+        let advice = Remedy::ChangePolicies.waits("for the next passes").or(advice);
         Text {
             summary: format!("{}, but {what}", proposed(about, *desired)),
             evidence,
@@ -330,10 +385,6 @@ impl Words for DirectionDisabled {
             };
             all = format!("{} and {change}", about.field_name(&field));
         }
-        let (advice, commands) = match self.is_paused {
-            true => (follow(Code::PausedByKeda), vec![about.predict(&flags)]),
-            false => (format!("Remove {all} to allow it."), tried(about, &flags, &patch.into())),
-        };
         Text {
             summary: format!(
                 "{}, but {field} is Disabled, so the HPA never scales {}",
@@ -343,8 +394,8 @@ impl Words for DirectionDisabled {
             evidence: Vec::from_iter(
                 about.without().map(|without| format!("With {policy}: {without}.")),
             ),
-            advice: advice.into(),
-            commands,
+            advice: Remedy::EnableDirection.says(format!("Remove {all} to allow it.")),
+            commands: tried(about, &flags, &patch.into()),
             objects: about.own(),
         }
     }
@@ -377,8 +428,10 @@ impl About<'_> {
 }
 
 /// Returns what to do about a bound that decides while another bound would change nothing.
-fn leave(field: &str) -> String {
-    format!("Leave it: with scaling disabled in this direction, another {field} changes nothing.")
+fn leave(field: &str) -> Advice {
+    Remedy::Nothing.says(format!(
+        "Leave it: with scaling disabled in this direction, another {field} changes nothing."
+    ))
 }
 
 impl Words for AtMax {
@@ -393,32 +446,31 @@ impl Words for AtMax {
             false => format!("Raise {}", about.field("maxReplicas")),
         };
         let most = max.saturating_mul(MOST);
-        let (advice, commands) = match (bound.prior, below) {
-            (Some(prior), _) => (follow(prior), Vec::new()),
-            (None, _) if bound.is_disabled => (leave("maxReplicas"), Vec::new()),
-            (None, Some(metric)) => (
-                format!(
+        let flags = format!("--max {}", asked.min(most));
+        let (advice, commands) = match below {
+            _ if bound.is_disabled => (leave("maxReplicas"), Vec::new()),
+            Some(metric) => (
+                Remedy::LookAtCounted.says(format!(
                     "Look at the counted pods first: {} is not above its target.",
                     about.label(metric)
-                ),
+                )),
                 Vec::from_iter(about.list_pods("")),
             ),
-            (None, None) => (
-                match asked > most {
+            None => (
+                Remedy::RaiseMax.says(match asked > most {
                     true => format!("{raise} as far as nodes and dependencies can carry it."),
-                    false => format!("{raise}, if nodes and dependencies can carry it."),
-                },
-                tried(
-                    about,
-                    &format!("--max {}", asked.min(most)),
-                    &json!({ "maxReplicas": asked.min(most) }),
-                ),
+                    false => format!(
+                        "{raise}, if nodes and dependencies can carry it{}.",
+                        about.try_it(&flags)
+                    ),
+                }),
+                tried(about, &flags, &json!({ "maxReplicas": asked.min(most) })),
             ),
         };
         Text {
             summary: format!("{}, and maxReplicas is {max}", proposed(about, asked)),
             evidence: bounded(about, bound, "maxReplicas"),
-            advice: advice.into(),
+            advice,
             commands,
             objects: about.own(),
         }
@@ -430,36 +482,39 @@ impl Words for AtMin {
         let Self { bound, least } = self;
         let Bound { asked, bound: min, .. } = *bound;
         let lower = asked.max(*least);
-        let (advice, commands) = match (bound.prior, about.hpa().scaled_object()) {
-            (Some(prior), _) => (follow(prior), Vec::new()),
-            (None, _) if bound.is_disabled => (leave("minReplicas"), Vec::new()),
-            (None, _) if lower < min => (
-                match about.assumes("minReplicas") {
+        let flags = format!("--min {lower}");
+        let (advice, commands) = match about.hpa().scaled_object() {
+            _ if bound.is_disabled => (leave("minReplicas"), Vec::new()),
+            _ if lower < min => (
+                Remedy::LowerMin.says(match about.assumes("minReplicas") {
                     true => "Assume a lower minReplicas if fewer replicas are enough.".to_owned(),
-                    false => {
-                        let field = about.field("minReplicas");
-                        format!("Lower {field} if fewer replicas are enough.")
-                    }
-                },
-                tried(about, &format!("--min {lower}"), &json!({ "minReplicas": lower })),
+                    false => format!(
+                        "Nothing to do; if fewer replicas are enough, lower {}{}.",
+                        about.field("minReplicas"),
+                        about.try_it(&flags)
+                    ),
+                }),
+                tried(about, &flags, &json!({ "minReplicas": lower })),
             ),
-            (None, Some(owner)) => (
-                "Leave it: KEDA itself scales to 0 while no trigger is active, if \
-                 minReplicaCount is 0."
-                    .to_owned(),
+            Some(owner) => (
+                Remedy::LeaveToKeda.says(
+                    "Nothing to do: KEDA itself scales to 0 while no trigger is active, if \
+                     minReplicaCount is 0.",
+                ),
                 vec![about.scaled_object(owner)],
             ),
-            (None, None) => (
-                "Leave it: fewer than 1 needs the feature gate HPAScaleToZero, and a metric of type \
-                 Object or External."
-                    .to_owned(),
+            None => (
+                Remedy::Nothing.says(
+                    "Nothing to do: fewer than 1 needs the feature gate HPAScaleToZero, and a metric of \
+                     type Object or External.",
+                ),
                 Vec::new(),
             ),
         };
         Text {
             summary: format!("{}, and minReplicas is {min}", proposed(about, asked)),
             evidence: bounded(about, bound, "minReplicas"),
-            advice: advice.into(),
+            advice,
             commands,
             objects: about.own(),
         }
@@ -493,18 +548,28 @@ fn corrected(
     let patch = Map::from_iter([(field.to_owned(), current.into())]);
     let commands = tried(about, &format!("{flag} {current}"), &patch.into());
     let (advice, commands) = match cause {
-        Cause::Program => (follow(Code::OtherWriter), Vec::new()),
         Cause::AssumedReplicas(_) => (
-            format!("Add {flag} {current} to see what the metrics propose."),
+            Remedy::AssumeBound
+                .says(format!("Add {flag} {current} to see what the metrics propose.")),
             vec![about.predict(&format!("--replicas {current} {flag} {current}"))],
         ),
         // The HPA itself allows the replicas.
-        Cause::Assumed(_) => (format!("Assume another {field} if {current} is right."), commands),
-        Cause::Unknown => (
-            format!("Find out what scaled it to {current}, or change {}.", about.field(field)),
+        Cause::Assumed(_) => (
+            Remedy::AssumeBound.says(format!("Assume another {field} if {current} is right.")),
             commands,
         ),
-        _ => (format!("Change {} if {current} is right.", about.field(field)), commands),
+        Cause::Unknown => (
+            Remedy::ChangeBound.says(format!(
+                "Find out what scaled it to {current}, or change {}.",
+                about.field(field)
+            )),
+            commands,
+        ),
+        _ => (
+            Remedy::ChangeBound
+                .says(format!("Change {} if {current} is right.", about.field(field))),
+            commands,
+        ),
     };
     Text {
         summary: format!(
@@ -515,7 +580,7 @@ fn corrected(
             }
         ),
         evidence,
-        advice: advice.into(),
+        advice,
         commands,
         objects: [about.own(), vec![about.target()]].concat(),
     }
@@ -560,25 +625,54 @@ impl Words for SwitchedOff {
             );
         }
         let owner = about.hpa().scaled_object();
-        let (advice, commands) = match owner {
-            _ if self.is_paused => (follow(Code::PausedByKeda).into(), Vec::new()),
+        let scale =
+            || vec![format!("kubectl scale {} {} --replicas=1", about.target(), about.namespace())];
+        let (advice, commands) = match (owner, &self.keeper) {
             _ if self.observed.is_some() => (Advice::default(), Vec::new()),
-            Some(owner) => (
-                Advice::wait("for a trigger to become active; KEDA then scales the target up"),
+            (Some(owner), _) => (
+                Remedy::LeaveToKeda
+                    .waits("for a trigger to become active; KEDA then scales the target up"),
                 vec![about.scaled_object(owner)],
             ),
-            None => (
-                "Scale the target to 1; the HPA takes over from there.".into(),
-                vec![format!(
-                    "kubectl scale {} {} --replicas=1",
-                    about.target(),
-                    about.namespace()
-                )],
+            (None, Some(Keeper::Keda)) => (
+                Remedy::LeaveToKeda
+                    .says("Leave it: KEDA keeps it at 0 while no trigger is active."),
+                vec![format!("kubectl get scaledobjects {}", about.namespace())],
+            ),
+            (None, Some(Keeper::Flagger { primary })) => {
+                let primary = primary.clone().unwrap_or_else(|| format!("{target}-primary"));
+                (
+                    Remedy::LeaveToFlagger.says(format!(
+                        "Leave it: between releases, Flagger keeps it at 0 and runs {primary}."
+                    )),
+                    vec![format!("kubectl get canaries.flagger.app {}", about.namespace())],
+                )
+            }
+            (None, Some(Keeper::Manifest)) => (
+                Remedy::ScaleToOne.says(
+                    "If it is meant to run, take replicas out of its manifest, and scale it to 1.",
+                ),
+                scale(),
+            ),
+            (None, Some(Keeper::Other)) => (
+                Remedy::ScaleToOne.says(
+                    "If it is meant to run, scale the target to 1; the HPA takes over from there.",
+                ),
+                scale(),
+            ),
+            (None, None) => (
+                Remedy::ScaleToOne.says("Scale the target to 1; the HPA takes over from there."),
+                scale(),
             ),
         };
         Text {
-            summary: "the target has 0 replicas, so the HPA is off, whatever the metrics say"
-                .to_owned(),
+            summary: match &self.writer {
+                Some((manager, _)) => {
+                    format!("{manager} set the target to 0 replicas, so the HPA is off")
+                }
+                None => "the target has 0 replicas, so the HPA is off, whatever the metrics say"
+                    .to_owned(),
+            },
             evidence,
             advice,
             commands,

@@ -1,6 +1,7 @@
 //! Words findings about pods.
 
-use super::{About, Advice, Text, Words, follow, names, them};
+use super::remedy::Remedy;
+use super::{About, Text, Words, first_of, names, them};
 use crate::apimachinery::names::shell_word;
 use crate::engine::decision::{Clause, Fill, MetricResult, Proposal};
 use crate::findings::Severity;
@@ -13,6 +14,9 @@ use crate::report::words::{
     amount, count, distance, duration, future, list, number, sentence, time,
 };
 use crate::snapshot::pod::{Pod, ZERO_TIME};
+
+/// What to do about pods without a node.
+const ADD_NODES: &str = "Add nodes, or lower the requests of the pods.";
 
 /// The maximum number of pods named in a command; more are selected.
 const NAMED: usize = 5;
@@ -49,7 +53,12 @@ impl Words for FinishedPods {
         Text {
             summary: format!("{pods} {verb} the target's selector{effect}{}", about.cost()),
             evidence,
-            advice: "Delete the finished pods, or relabel them so that they do not match.".into(),
+            advice: Remedy::DeleteFinished.says(format!(
+                "Delete {}, or relabel {} so that {} not match.",
+                first_of(&all),
+                them(all.len()),
+                if all.len() == 1 { "it does" } else { "they do" }
+            )),
             commands: vec![format!("kubectl delete pod {}", about.pods(&all))],
             objects: objects(&all),
         }
@@ -93,42 +102,53 @@ impl Words for UncountedPods {
         // An error comes before what time brings.
         let fails = |it: &&Uncounted| failing(about.pod(it)).is_some();
         let first = self.pods.iter().find(fails).or(self.pods.first());
-        let failed = first.and_then(|it| {
-            let pod = about.pod(it);
-            let (container, reason) = failing(pod)?;
-            Some(format!("Find out why {container} does not run in {}: {reason}.", pod.name).into())
-        });
+        let failed =
+            first.and_then(|it| {
+                let pod = about.pod(it);
+                let (container, reason) = failing(pod)?;
+                Some(Remedy::FindUnready.says(format!(
+                    "Find out why {container} does not run in {}: {reason}.",
+                    pod.name
+                )))
+            });
         let by_clause = || match first.map(|it| (it.row.clause, about.pod(it))) {
             Some((Clause::InitializingNotReady | Clause::InitializingOldSample, _)) => {
-                Advice::wait("until the pods are ready and measured")
+                Remedy::WaitForPods.waits("until the pods are ready and measured")
             }
             Some((Clause::Pending, pod)) if pod.unschedulable.is_some() => {
-                "Add nodes, or lower the requests of the pods.".into()
+                Remedy::AddNodes.says(ADD_NODES)
             }
-            Some((Clause::Pending, _)) if is_ordinary => Advice::wait("until the pods run"),
-            Some((Clause::Pending, _)) => "Find out what keeps the pods from running.".into(),
+            Some((Clause::Pending, _)) if is_ordinary => {
+                Remedy::WaitForPods.waits("until the pods run")
+            }
+            Some((Clause::Pending, _)) => {
+                Remedy::FindUnready.says("Find out what keeps the pods from running.")
+            }
             Some((Clause::NoMetric, _)) if is_ordinary => {
-                Advice::wait("until the pods have metrics")
+                Remedy::WaitForPods.waits("until the pods have metrics")
             }
             Some((Clause::NoMetric, pod)) if waiting(pod).is_some() => {
-                "Find out why the container does not run.".into()
+                Remedy::FindUnready.says("Find out why the container does not run.")
             }
-            Some((Clause::NoMetric, _)) => {
-                "Find out why the metrics API has no values of these pods.".into()
+            Some((Clause::NoMetric, _)) => Remedy::FindSamples
+                .says("Find out why the metrics API has no values of these pods."),
+            Some((Clause::NeverReady, _)) => {
+                Remedy::FindUnready.says("Find out why the pods do not become ready.")
             }
-            Some((Clause::NeverReady, _)) => "Find out why the pods do not become ready.".into(),
             Some((Clause::Deleted | Clause::Failed | Clause::Succeeded, _)) => {
-                "Find out why the target has no other pods.".into()
+                Remedy::FindUnready.says("Find out why the target has no other pods.")
             }
-            _ => {
-                "Find out why the pods are not ready; a readiness probe may fail under load.".into()
-            }
+            _ => Remedy::FindUnready.says(
+                "Find out why the pods are not ready; a readiness probe may fail under load.",
+            ),
         };
-        let advice = match self.named_by {
-            Some(code) => follow(code).into(),
-            None => failed.unwrap_or_else(by_clause),
+        // The advice names the pod that fails.
+        let named = match &failed {
+            Some(_) => String::new(),
+            None => format!(" ({})", first_of(&all)),
         };
-        if let Some(code) = self.named_by {
+        let advice = failed.unwrap_or_else(by_clause);
+        if let Some(code) = about.finding.follows {
             let them = if n == 1 { "the one" } else { "those" };
             return Text {
                 summary: format!(
@@ -146,7 +166,7 @@ impl Words for UncountedPods {
         }
         let cost = about.cost();
         let summary = match (self.count, n) {
-            (false, _) => format!("{n} of {of} {verb} not count{cost}"),
+            (false, _) => format!("{n} of {of} {verb} not count{named}{cost}"),
             (true, 1) => format!("1 of {of} is not ready, and counts nevertheless{cost}"),
             (true, _) => format!("{n} of {of} are not ready, and count nevertheless{cost}"),
         };
@@ -248,7 +268,7 @@ fn failure(about: &About<'_>, metric: usize) -> Option<String> {
 impl Words for NeverReady {
     fn text(&self, about: &About<'_>) -> Text {
         let all: Vec<&str> = self.pods.iter().map(|pod| &*pod.name).collect();
-        let pods = count(all.len(), "pod");
+        let pods = first_of(&all);
         let verb = if all.len() == 1 { "has" } else { "have" };
         let oldest = self.pods.iter().filter_map(|pod| pod.since).min();
         let since = oldest
@@ -290,13 +310,17 @@ impl Words for NeverReady {
             }
         }
         let advice = match self.revision {
-            Some(_) => "Mend the revision that does not become ready, or roll it back.",
-            None => "Find out why the pods do not become ready.",
+            Some(_) => Remedy::RollBack
+                .says("Mend the revision that does not become ready, or roll it back."),
+            None => Remedy::FindUnready.says(match all.len() {
+                1 => "Find out why it does not become ready.",
+                _ => "Find out why they do not become ready.",
+            }),
         };
         Text {
             summary: format!("{pods} {verb} not become ready{since}{reason}{}", about.cost()),
             evidence,
-            advice: advice.into(),
+            advice,
             commands,
             objects: objects(&all),
         }
@@ -323,7 +347,8 @@ impl Words for TerminatingPods {
         Text {
             summary: format!("{pods} still {counts} as ready for {label}{}", about.cost()),
             evidence,
-            advice: "Use an AverageValue target, or shorten terminationGracePeriodSeconds.".into(),
+            advice: Remedy::EndSooner
+                .says("Use an AverageValue target, or shorten terminationGracePeriodSeconds."),
             commands: about.list_pods("").into_iter().collect(),
             objects: objects(&self.pods),
         }
@@ -350,23 +375,29 @@ impl Words for StartingPods {
         let (summary, advice, commands) = match self.how {
             Starting::NotReady { assumed } => {
                 let counts = if n == 1 { "counts" } else { "count" };
-                let summary = format!("{pods} {counts} for {label} before the first readiness");
+                let first = first_of(&self.pods);
+                let summary =
+                    format!("{pods} ({first}) {counts} for {label} before the first readiness");
                 match (assumed, longer_window) {
                     (0, Some(longer_window)) => (
                         summary,
-                        "Lengthen the scale-up window to cover the start of the pods.".into(),
+                        Remedy::LengthenUpWindow
+                            .says("Lengthen the scale-up window to cover the start of the pods."),
                         vec![longer_window],
                     ),
                     (0, None) => (
                         summary,
-                        "Find out why the pods take so long to become ready.".into(),
+                        Remedy::FindUnready
+                            .says("Find out why the pods take so long to become ready."),
                         self.pods.first().map(|name| about.describe(name)).into_iter().collect(),
                     ),
                     _ => {
                         evidence.extend(filled(about, self.metric));
                         (
                             summary,
-                            Advice::wait("until the pods are ready").or("have them start faster"),
+                            Remedy::WaitForPods
+                                .waits("until the pods are ready")
+                                .or("have them start faster"),
                             about.list_pods("").into_iter().collect(),
                         )
                     }
@@ -379,11 +410,12 @@ impl Words for StartingPods {
                 (
                     format!("{pods} {uses} {usage} of {label} on average, and the others {others}"),
                     match longer_window {
-                        Some(_) => {
-                            "Add a startup probe for the warm-up, or lengthen the scale-up window."
-                                .into()
+                        Some(_) => Remedy::LengthenUpWindow.says(
+                            "Add a startup probe for the warm-up, or lengthen the scale-up window.",
+                        ),
+                        None => {
+                            Remedy::AddStartupProbe.says("Add a startup probe for the warm-up.")
                         }
-                        None => "Add a startup probe for the warm-up.".into(),
                     },
                     longer_window.into_iter().collect(),
                 )
@@ -431,16 +463,16 @@ impl Words for ReplicasWithoutPods {
             ));
         }
         let (advice, commands) = match &self.waits_for {
-            Some(pod) if self.failure.is_none() => {
-                (format!("Find out why {pod} is not ready.").into(), vec![about.describe(pod)])
-            }
+            Some(pod) if self.failure.is_none() => (
+                Remedy::FindUnready.says(format!("Find out why {pod} is not ready.")),
+                vec![about.describe(pod)],
+            ),
             _ => (
                 match self.is_held_up {
-                    true => {
-                        "Find out what keeps the pods from being created: a quota, or admission."
-                            .into()
-                    }
-                    false => Advice::wait("until the pods are created"),
+                    true => Remedy::FindQuota.says(
+                        "Find out what keeps the pods from being created: a quota, or admission.",
+                    ),
+                    false => Remedy::WaitForPods.waits("until the pods are created"),
                 },
                 vec![
                     format!("kubectl describe resourcequota {}", about.namespace()),
@@ -456,7 +488,11 @@ impl Words for ReplicasWithoutPods {
                 "{target} has {} for {}{}{}",
                 count(*pods, "pod"),
                 count(*replicas, "replica"),
-                if self.is_held_up { ", and creates no more" } else { "" },
+                match (self.is_held_up, &self.failure) {
+                    (true, Some(failure)) => format!(", and creates no more ({})", failure.reason),
+                    (true, None) => ", and creates no more".to_owned(),
+                    (false, _) => String::new(),
+                },
                 about.cost()
             ),
             evidence,
@@ -470,7 +506,7 @@ impl Words for ReplicasWithoutPods {
 impl Words for UnschedulablePods {
     fn text(&self, about: &About<'_>) -> Text {
         let n = self.pods.len();
-        let pods = count(n, "pod");
+        let pods = first_of(&self.pods);
         let verb = if n == 1 { "has found" } else { "have found" };
         let since = self
             .since
@@ -484,7 +520,12 @@ impl Words for UnschedulablePods {
         Text {
             summary: format!("{pods} {verb} no node{since}{}", about.cost()),
             evidence,
-            advice: "Add nodes, or lower the requests of the pods.".into(),
+            advice: match self.are_needed {
+                true => Remedy::AddNodes.says(ADD_NODES),
+                false => Remedy::Nothing.says(
+                    "Nothing to do: the metrics propose no more pods than those with a node.",
+                ),
+            },
             commands: self.pods.first().map(|name| about.describe(name)).into_iter().collect(),
             objects: objects(&self.pods),
         }

@@ -2,12 +2,14 @@
 
 use serde_json::json;
 
-use super::{About, Advice, Text, Words, names, told};
+use super::remedy::Remedy;
+use super::{APART, About, Advice, Text, Words, names, told};
 use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::findings::requests::{
-    Differing, DilutedByContainer, MemoryBaseline, MissingRequest, RequestsDifferFromTemplate,
-    ResizeInProgress, Source, UnreachableTarget, Unrequested,
+    Differing, DilutedByContainer, MemoryBaseline, MissingRequest, RequestTooSmall,
+    RequestsDifferFromTemplate, ResizeInProgress, Source, UnreachableTarget, Unrequested,
+    rounded_request,
 };
 use crate::numbers::format_of;
 use crate::report::words::{amount, count, distance, percent, quantity, time, value};
@@ -46,14 +48,7 @@ impl MissingRequest {
     fn request(&self, about: &About<'_>, container: &Unrequested) -> Option<Quantity> {
         let target = about.spec(self.metric).target()?.average_utilization.filter(|it| *it > 0)?;
         let needed = container.usage?.checked_mul(100)? / i64::from(target);
-        let step = match &*self.resource {
-            "cpu" => 10,
-            "memory" => 1024 * 1024 * 1000,
-            _ => 1000,
-        };
-        let steps = needed / step + i64::from(needed % step > 0 || needed == 0);
-        let rounded = steps.checked_mul(step)?;
-        Some(Quantity::from_milli(rounded, format_of(&self.resource)).canonicalized())
+        rounded_request(&self.resource, needed)
     }
 
     fn command(&self, about: &About<'_>, lacking: &Unrequested) -> Option<String> {
@@ -174,35 +169,32 @@ impl Words for MissingRequest {
         let annotated = |it: &Unrequested| annotation(&it.container, resource);
         let advice = match first.map(|it| (&it.source, annotated(it), instead)) {
             Some((Source::Injected, Some(annotation), _)) => {
-                format!("Annotate the pod template with {annotation}.").into()
+                Remedy::Annotate.says(format!("Annotate the pod template with {annotation}."))
             }
-            Some((Source::Injected, None, Some(container))) => {
-                format!("Use {}.", about.container_metric(self.metric, container)).into()
-            }
-            Some((Source::Injected, None, None)) => {
-                format!("Let the injector set a {resource} request for {}.", names(&named)).into()
-            }
+            Some((Source::Injected, None, Some(container))) => Remedy::UseContainer
+                .says(format!("Use {}.", about.container_metric(self.metric, container))),
+            Some((Source::Injected, None, None)) => Remedy::LetInjector
+                .says(format!("Let the injector set a {resource} request for {}.", names(&named))),
             Some((Source::Earlier, ..)) if about.is_paused() => {
                 let target = about.hpa().reference();
-                format!("Resume {target}, so that its pods get the requests of its template.")
-                    .into()
+                Remedy::Resume.says(format!(
+                    "Resume {target}, so that its pods get the requests of its template."
+                ))
             }
             Some((Source::Earlier, ..)) => {
                 let earlier = containers.iter().filter(|it| it.source == Source::Earlier);
                 let pods: Vec<&str> = earlier.flat_map(|it| names_of(&it.pods)).collect();
                 about.after_rollout(&pods, "", "delete the pods of the earlier revision")
             }
-            Some((Source::Lost, ..)) => {
-                "Find out why the pods lack the request of the template: they are older, or something \
-                 removes it."
-                    .into()
-            }
-            Some((Source::Foreign { .. }, ..)) => {
-                "Give the target's pods a label of their own, and select by it.".into()
-            }
+            Some((Source::Lost, ..)) => Remedy::FindRequest.says(
+                "Find out why the pods lack the request of the template: they are older, or \
+                     something removes it.",
+            ),
+            Some((Source::Foreign { .. }, ..)) => Remedy::LabelApart.says(APART),
             _ => {
                 let holder = about.template_reference();
-                format!("Set a {resource} request for {} in {holder}.", names(&named)).into()
+                Remedy::SetRequest
+                    .says(format!("Set a {resource} request for {} in {holder}.", names(&named)))
             }
         };
         let mut commands: Vec<String> =
@@ -285,15 +277,16 @@ impl About<'_> {
     /// Returns the advice to wait for the end of the rollout of these pods, with its reason, or to do something
     /// else. If the rollout leaves some of them alone, someone has to replace them.
     pub(super) fn after_rollout(&self, pods: &[&str], because: &str, or: &str) -> Advice {
-        let wait = || Advice::wait(format!("for the rollout to end{because}"));
-        let delete = |why: &str| format!("Delete the pods of the earlier revision: {why}.").into();
+        let wait = || Remedy::WaitForRollout.waits(format!("for the rollout to end{because}"));
+        let delete = |why: &str| {
+            Remedy::DeleteEarlier.says(format!("Delete the pods of the earlier revision: {why}."))
+        };
         match self.replacement() {
             Replacement::OnDelete => delete("the update strategy is OnDelete"),
             Replacement::ByKind => delete("the target does not replace them"),
             _ => match self.partition_above(pods) {
-                Some((first, _)) => {
-                    format!("Lower partition ({first}) in the update strategy{because}.").into()
-                }
+                Some((first, _)) => Remedy::LowerPartition
+                    .says(format!("Lower partition ({first}) in the update strategy{because}.")),
                 None => wait().or(or),
             },
         }
@@ -378,10 +371,11 @@ impl Words for DilutedByContainer {
             advice: {
                 let used = about.container_metric(*metric, container);
                 match has_container_metrics {
-                    true => format!("Use {used}."),
-                    false => format!("Upgrade to Kubernetes 1.30, and use {used}."),
+                    true => Remedy::UseContainer.says(format!("Use {used}.")),
+                    false => {
+                        Remedy::Upgrade.says(format!("Upgrade to Kubernetes 1.30, and use {used}."))
+                    }
                 }
-                .into()
             },
             commands: match has_container_metrics {
                 true => Vec::from_iter(about.use_container(*metric, container)),
@@ -421,12 +415,15 @@ impl Words for ResizeInProgress {
         let (not, advice) = match is_infeasible {
             true => (
                 "cannot come into effect",
-                format!("Request less {resource}: the node cannot hold the pod with this request.")
-                    .into(),
+                Remedy::RequestLess.says(format!(
+                    "Request less {resource}: the node cannot hold the pod with this request."
+                )),
             ),
             false => (
                 "are not yet in effect",
-                Advice::wait("until the resize is done").or("use an AverageValue target"),
+                Remedy::WaitForResize
+                    .waits("until the resize is done")
+                    .or("use an AverageValue target"),
             ),
         };
         Text {
@@ -502,7 +499,7 @@ impl Words for RequestsDifferFromTemplate {
                     first.container
                 ),
                 evidence,
-                advice: format!("Resume {target}, {so}.").into(),
+                advice: Remedy::Resume.says(format!("Resume {target}, {so}.")),
                 commands: about.resume().into_iter().collect(),
                 objects: vec![about.target()],
             };
@@ -535,13 +532,12 @@ impl Words for RequestsDifferFromTemplate {
                 first.container
             ),
             evidence,
-            advice: match average {
+            advice: Remedy::UseAverageValue.says(match average {
                 Some(average) => {
                     format!("Use {}{other}.", about.average_value(*metric, &average))
                 }
                 None => format!("Use an AverageValue target{other}."),
-            }
-            .into(),
+            }),
             commands: command.into_iter().collect(),
             objects,
         }
@@ -572,12 +568,53 @@ impl Words for MemoryBaseline {
                 of(*target)
             ),
             evidence: vec![format!("{ages} All use about the same.")],
-            advice: "Raise the request or the target, or use a metric that follows the load."
-                .into(),
+            advice: Remedy::RaiseRequestOrTarget
+                .says("Raise the request or the target, or use a metric that follows the load."),
             commands: Vec::from_iter(
                 percent.and_then(|percent| about.with_target(*metric, &format!("{percent}%"))),
             ),
             objects: about.own(),
+        }
+    }
+}
+
+impl Words for RequestTooSmall {
+    fn text(&self, about: &About<'_>) -> Text {
+        let Self { metric, resource, container, request, usage, share, then, since, enough } = self;
+        let label = about.label(*metric);
+        let flags =
+            format!("--request {}", shell_word(&format!("{container}={resource}={enough}")));
+        let mut evidence = vec![
+            format!(
+                "{container} requests {} and uses {} in each pod.",
+                milli(*request, resource),
+                milli(*usage, resource)
+            ),
+            format!("The last rescale was {} ago.", distance(*since, about.now())),
+        ];
+        evidence.extend(
+            about.without().map(|without| format!("With a request of {enough}: {without}.")),
+        );
+        Text {
+            summary: match share == then {
+                true => {
+                    format!("{label} is at {} of the requests, as in the last status", percent(*share))
+                }
+                false => format!(
+                    "{label} is at {} of the requests, after {} in the last status",
+                    percent(*share),
+                    percent(*then)
+                ),
+            },
+            evidence,
+            advice: Remedy::RaiseRequest.says(format!(
+                "Raise the {resource} request of {container} from {} to about {enough}{}, unless more pods \
+                 lower its usage.",
+                milli(*request, resource),
+                about.try_it(&flags)
+            )),
+            commands: vec![about.predict(&flags)],
+            objects: vec![about.template_target()],
         }
     }
 }
@@ -604,13 +641,12 @@ impl Words for UnreachableTarget {
                 value(Some(about.spec(*metric)), full)
             ),
             evidence,
-            advice: match reachable {
+            advice: Remedy::LowerTarget.says(match reachable {
                 Some(reachable) => {
                     format!("Lower the target to {reachable}% or less, or raise the limits.")
                 }
                 None => "Lower the target, or raise the limits.".to_owned(),
-            }
-            .into(),
+            }),
             commands: Vec::from_iter(
                 reachable
                     .filter(|_| *is_full)

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Advice, FindingView, Text, views};
+use super::remedy::Remedy;
+use super::{FindingView, Text, views};
 use crate::build;
 use crate::findings::testing::{pass, state, with};
 use crate::findings::{Code, Severity, find};
@@ -85,13 +86,13 @@ fn remedies_that_work() {
         (
             Code::Rounding,
             alike,
-            "To have 3 proposed at this load, raise its target to 11.",
+            "Nothing to do; with a target of 11, it proposes 3 at this load.",
             vec![predict("--target 'queue{q=a}=11'")],
         ),
         (
             Code::AtMax,
             most(&queue(&build::average("10"), "150"), 4),
-            "Raise maxReplicas, if nodes and dependencies can carry it.",
+            "Raise maxReplicas, if nodes and dependencies can carry it (predict --max 15).",
             few(15),
         ),
         (
@@ -109,13 +110,13 @@ fn remedies_that_work() {
         (
             Code::AtMin,
             least("10m", 3),
-            "Lower minReplicas if fewer replicas are enough.",
+            "Nothing to do; if fewer replicas are enough, lower minReplicas (predict --min 1).",
             vec![predict("--min 1"), patch(json!({"minReplicas": 1}))],
         ),
         (
             Code::AtMin,
             least("0", 1),
-            "Leave it: fewer than 1 needs the feature gate HPAScaleToZero, and a metric of type Object \
+            "Nothing to do: fewer than 1 needs the feature gate HPAScaleToZero, and a metric of type Object \
              or External.",
             vec![],
         ),
@@ -240,13 +241,13 @@ fn an_hpa_that_keda_makes() {
         (
             Code::AtMax,
             made(&busy, json!({"maxReplicas": 3})),
-            "Raise maxReplicaCount of ScaledObject/queue, if nodes and dependencies can carry it.",
+            "Raise maxReplicaCount of ScaledObject/queue, if nodes and dependencies can carry it (predict --max 6).",
             Some(patch("patch", json!({"maxReplicaCount": 6}))),
         ),
         (
             Code::AtMin,
             made(&idle, json!({"minReplicas": 3, "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}})),
-            "Lower minReplicaCount of ScaledObject/queue if fewer replicas are enough.",
+            "Nothing to do; if fewer replicas are enough, lower minReplicaCount of ScaledObject/queue (predict --min 1).",
             Some(patch("patch", json!({"minReplicaCount": 1}))),
         ),
         (
@@ -306,20 +307,20 @@ fn an_hpa_that_keda_makes() {
         (
             Code::BlockedByFailedMetric,
             made(&failing("s0-prometheus", &build::average("75")), none.clone()),
-            "Repair s0-prometheus, or remove its trigger from ScaledObject/queue, or set its spec.fallback.",
-            edit(),
+            "Follow the advice of metric-empty.",
+            None,
         ),
         (
             Code::BlockedByFailedMetric,
             made(&failing("s0-prometheus", &value), none.clone()),
-            "Repair s0-prometheus, or remove its trigger from ScaledObject/queue.",
-            edit(),
+            "Follow the advice of metric-empty.",
+            None,
         ),
         (
             Code::BlockedByFailedMetric,
             made(&failing("composite-metric", &value), none.clone()),
-            "Repair composite-metric, or change spec.advanced.scalingModifiers.formula of ScaledObject/queue.",
-            edit(),
+            "Follow the advice of metric-empty.",
+            None,
         ),
         (
             Code::UnknownContainer,
@@ -382,13 +383,13 @@ fn pods_that_take_long_to_start() {
 /// No one waits for a past pass. What only sounds like waiting is kept.
 #[test]
 fn advice_about_a_past_pass() {
-    let wait = || Advice::wait("for the rollout to end");
+    let wait = || Remedy::WaitForRollout.waits("for the rollout to end");
     for (advice, text, past) in [
         (wait(), "Wait for the rollout to end.", ""),
         (wait().or("set it"), "Wait for the rollout to end, or set it.", "Set it."),
-        (Advice::wait("").or("set it"), "Wait, or set it.", "Set it."),
+        (Remedy::WaitForRollout.waits("").or("set it"), "Wait, or set it.", "Set it."),
         (
-            "Waiting pods go, or stay.".into(),
+            Remedy::FindUnready.says("Waiting pods go, or stay."),
             "Waiting pods go, or stay.",
             "Waiting pods go, or stay.",
         ),
@@ -514,7 +515,8 @@ fn a_bound_beside_a_finding_that_is_ignored() {
         let bound = all.into_iter().find(|it| it.code == Code::AtMax).unwrap();
         (bound.severity, bound.text.advice.text())
     };
-    let raise = "Raise maxReplicas, if nodes and dependencies can carry it.".to_owned();
+    let raise =
+        "Raise maxReplicas, if nodes and dependencies can carry it (predict --max 12).".to_owned();
     let follow = "Follow the advice of value-multiplies.".to_owned();
     assert_eq!(told(&[]), (Severity::Info, follow.clone()));
     assert_eq!(told(&[Code::WithinTolerance]), (Severity::Info, follow));
@@ -572,7 +574,7 @@ fn a_bound_that_is_assumed() {
     let text = said_assuming(Code::AtMax, &busy, |spec| spec.max_replicas = 4);
     assert_eq!(
         text.advice.text(),
-        "Assume a higher maxReplicas, if nodes and dependencies can carry it."
+        "Assume a higher maxReplicas, if nodes and dependencies can carry it (predict --max 8)."
     );
     assert!(text.evidence.contains(&"The HPA itself has maxReplicas 20.".to_owned()));
     assert_eq!(text.commands, ["kubectl hpa predict web -n default --max 8"]);
@@ -590,7 +592,10 @@ fn a_bound_that_is_assumed() {
     let at_most = with(&busy, "HorizontalPodAutoscaler", &json!({"spec": {"maxReplicas": 4}}));
     let text = said_assuming(Code::AtMax, &at_most, |spec| spec.min_replicas = Some(2));
     assert_eq!(text.commands.len(), 2, "{:?}", text.commands);
-    assert_eq!(text.advice.text(), "Raise maxReplicas, if nodes and dependencies can carry it.");
+    assert_eq!(
+        text.advice.text(),
+        "Raise maxReplicas, if nodes and dependencies can carry it (predict --max 8)."
+    );
 }
 
 /// With scaling disabled, another bound is no remedy, whether or not a finding says so.
@@ -787,17 +792,15 @@ fn an_api_that_may_be_served() {
             "external",
             &queue,
             &Value::Null,
-            "the external metrics API (external.metrics.k8s.io) is not served, or does not know the metric: \
-             queue cannot be read, so nothing is scaled",
-            "Correct the name if an adapter is installed, or install an adapter such as KEDA.",
+            "the external metrics API is not served, or does not know queue, so nothing is scaled",
+            "Correct the name, or install an adapter such as KEDA.",
             names,
         ),
         (
             "external",
             &queue,
             &keda,
-            "the external metrics API (external.metrics.k8s.io) is not served, or does not know the metric: \
-             queue cannot be read, so nothing is scaled",
+            "the external metrics API is not served, or does not know queue, so nothing is scaled",
             "Look at KEDA's metrics server and its APIService.",
             service,
         ),
@@ -805,7 +808,7 @@ fn an_api_that_may_be_served() {
             "resource",
             &cpu(),
             &Value::Null,
-            "the resource metrics API (metrics.k8s.io) is not served: cpu cannot be read, so nothing is scaled",
+            "the resource metrics API is not served: cpu cannot be read, so nothing is scaled",
             "Install metrics-server.",
             "kubectl get apiservices",
         ),

@@ -1,5 +1,6 @@
 //! Words findings about misleading values.
 
+use super::remedy::Remedy;
 use super::{About, Text, Words};
 use crate::apimachinery::quantity::Quantity;
 use crate::findings::values::{Clue, StaleSamples, SuspectUnit, ValueMultiplies};
@@ -39,20 +40,22 @@ impl Words for StaleSamples {
             (false, _) => format!("{of} {age} old or older"),
         };
         let (advice, command) = match group {
-            _ if *doubts_clock => {
-                (format!("State the time at which the objects were read: --now {newest}"), None)
-            }
+            _ if *doubts_clock => (
+                Remedy::StateInput
+                    .says(format!("State the time at which the objects were read: --now {newest}")),
+                None,
+            ),
             "metrics.k8s.io" => (
-                "Find out why metrics-server has no newer samples.".to_owned(),
+                Remedy::FindSamples.says("Find out why metrics-server has no newer samples."),
                 Some("kubectl describe apiservice v1beta1.metrics.k8s.io".to_owned()),
             ),
             _ => (
-                "Find out why the adapter has no newer values.".to_owned(),
+                Remedy::FindSamples.says("Find out why the adapter has no newer values."),
                 Some("kubectl get apiservices".to_owned()),
             ),
         };
         let commands = command.into_iter().collect();
-        Text { summary, evidence, advice: advice.into(), commands, objects: Vec::new() }
+        Text { summary, evidence, advice, commands, objects: Vec::new() }
     }
 }
 
@@ -60,13 +63,20 @@ impl Words for SuspectUnit {
     fn text(&self, about: &About<'_>) -> Text {
         let Self { metric, current, target, ratio, meant, clue } = self;
         let label = about.label(*metric);
-        let times = match *ratio >= 1.0 {
-            true => format!("{} times its target of {target}", number(ratio.round())),
-            false => format!("1/{} of its target of {target}", number((1.0 / ratio).round())),
-        };
         let plain = number(target.milli_value() as f64 / 1000.0);
+        // Next to plain values, thousandths are easily taken for ones.
+        let is_fraction = target.milli_value() < 1000 && !about.spec(*metric).is_resource();
+        let own = if is_fraction { format!("{plain} ({target})") } else { target.to_string() };
+        let times = match *ratio >= 1.0 {
+            true => format!("{} times its target of {own}", number(ratio.round())),
+            false => format!("1/{} of its target of {own}", number((1.0 / ratio).round())),
+        };
         let share = |amount: &Quantity| percent(amount.milli_value() as f64 / 1000.0);
         let mut evidence = vec![match clue {
+            Clue::Milliseconds => format!(
+                "{target} is {plain} of the metric's unit: the suffix m is for thousandths, not for \
+                 milliseconds."
+            ),
             Clue::Share => format!(
                 "Read as shares, the value is {} and the target {}.",
                 share(current),
@@ -96,7 +106,8 @@ impl Words for SuspectUnit {
                 quantity(current)
             ),
             evidence,
-            advice: format!("Set the target to {meant}, if that is what is meant.").into(),
+            advice: Remedy::SetTarget
+                .says(format!("Set the target to {meant}, if that is what is meant.")),
             commands: Vec::from_iter(about.with_target(*metric, &meant.to_string())),
             objects: about.own(),
         }
@@ -141,11 +152,10 @@ impl Words for ValueMultiplies {
                 quantity(current)
             ),
             evidence,
-            advice: format!(
+            advice: Remedy::UseAverageValue.says(format!(
                 "Use {} if the metric does not fall with the replicas.",
                 about.average_value(*metric, &target.to_string())
-            )
-            .into(),
+            )),
             commands: Vec::from_iter(about.patch_spec(&serde_json::json!({ "metrics": metrics }))),
             objects: about.own(),
         }

@@ -27,7 +27,7 @@ pub(in crate::report) fn lines(thresholds: &[Thresholds], now: Timestamp) -> Vec
     thresholds.iter().map(line).collect()
 }
 
-/// Returns a line with the target that keeps where a metric scales up.
+/// Returns a line with the target with which a metric still adds replicas at the same usage.
 pub(in crate::report) fn kept(own: &KeptTarget) -> (String, String) {
     let KeptTarget { metric, pods, target, exact, alike, .. } = own;
     // The usage from which replicas are added: a pod at less than this has less.
@@ -41,13 +41,13 @@ pub(in crate::report) fn kept(own: &KeptTarget) -> (String, String) {
     let pods = if *alike { "per pod" } else { "per pod on average" };
     let text = match (target, exact) {
         (Some(target), true) => {
-            format!("{target}% keeps where replicas are added: from {after} {pods}")
+            format!("set it to {target}% to add replicas from {after} {pods}, as now")
         }
         (Some(target), false) => format!(
-            "{target}% is the highest that adds replicas no later: from {after} {pods} instead of {before}"
+            "set it to {target}% to add replicas no later than now: from {after} {pods} instead of {before}"
         ),
         (None, _) => format!(
-            "no percentage adds replicas as early as now: 1% does from {after} {pods} instead of {before}"
+            "no percentage adds replicas as early as now, from {before}: 1% does so from {after} {pods}"
         ),
     };
     (format!("target of {metric}"), text)

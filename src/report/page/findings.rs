@@ -4,16 +4,27 @@ use super::Words;
 use crate::findings::{Code, Severity};
 use crate::report::backtest::Compared;
 use crate::report::findings::FindingView;
+use crate::report::findings::path::NOTHING_TO_DO;
 use crate::report::section::{Detail, Part, Remark, Section};
 
 /// Returns the most important findings of at least a severity: as many as can be read at a glance, without one
 /// that only repeats another of them.
 pub(super) fn shown(findings: &[FindingView], least: Severity) -> Vec<&FindingView> {
-    const SHOWN: usize = 3;
+    let mut all = worth_showing(findings, least);
+    all.truncate(SHOWN);
+    all
+}
+
+/// The number of findings that can be read at a glance.
+const SHOWN: usize = 3;
+
+/// Returns the findings of at least a severity without those that only repeat one that is shown.
+fn worth_showing(findings: &[FindingView], least: Severity) -> Vec<&FindingView> {
     let all = || findings.iter().filter(|it| it.severity <= least);
-    let first = || all().filter(|it| it.named_by.is_none()).take(SHOWN);
+    let first = || all().filter(|it| !it.is_repeated()).take(SHOWN);
     let is_told = |code: Code| first().any(|it| it.code == code);
-    all().filter(|it| !it.named_by.is_some_and(is_told)).take(SHOWN).collect()
+    let repeats = |it: &FindingView| it.is_repeated() && it.follows.is_some_and(is_told);
+    all().filter(|it| !repeats(it)).collect()
 }
 
 /// Returns what is said of a finding, with its evidence and commands if `full`.
@@ -23,11 +34,18 @@ fn remark(finding: &FindingView, full: bool) -> Remark {
     if full {
         sentences.extend(text.evidence.iter().cloned());
     }
-    sentences.extend(Some(text.advice.text()).filter(|advice| !advice.is_empty()));
+    let advice = text.advice.text();
+    let mut summary = text.summary.clone();
+    // Where nothing is wrong, one line is enough.
+    if !full && advice == NOTHING_TO_DO {
+        summary += ": nothing to do";
+    } else if !advice.is_empty() {
+        sentences.push(advice);
+    }
     Remark {
         severity: finding.severity,
         code: finding.code.as_str(),
-        summary: text.summary.clone(),
+        summary,
         sentences,
         commands: if full { text.commands.clone() } else { Vec::new() },
     }
@@ -42,15 +60,33 @@ impl Words<'_> {
     /// Returns the most important findings of at least this severity.
     pub(in crate::report) fn findings_of(&self, least: Severity) -> Option<Section> {
         let findings = &self.explanation.findings;
-        let all: Vec<_> = findings.iter().filter(|it| it.severity <= least).collect();
-        let shown = if self.wide { all.clone() } else { shown(findings, least) };
+        let shown = match self.wide {
+            true => findings.iter().filter(|it| it.severity <= least).collect(),
+            false => shown(findings, least),
+        };
         let remarks = shown.iter().map(|it| remark(it, self.wide)).collect();
-        let more = match all.len().saturating_sub(shown.len()) {
+        let more = match self.omitted(least) {
             0 => String::new(),
             more => format!("and {more} more"),
         };
         let body = [Part::Findings(remarks), Part::Hinted(more, " (-o wide shows all)")];
         Section::new("FINDINGS", Detail::Always, body).unless_empty()
+    }
+
+    /// Returns how many findings of at least this severity are left out because others are more important.
+    fn omitted(&self, least: Severity) -> usize {
+        match self.wide {
+            true => 0,
+            false => worth_showing(&self.explanation.findings, least).len().saturating_sub(SHOWN),
+        }
+    }
+
+    /// Whether the wide report has evidence or commands of a finding, and nothing in this one says so.
+    pub(super) fn hides_evidence(&self) -> bool {
+        let has = |it: &FindingView| !it.text().evidence.is_empty() || !it.commands().is_empty();
+        !self.wide
+            && self.omitted(Severity::Info) == 0
+            && shown(&self.explanation.findings, Severity::Info).into_iter().any(has)
     }
 
     /// Returns the findings of a pass that hold throughout a run, whatever the load does, unless `is_full` shows

@@ -6,6 +6,7 @@ use crate::engine::decision::{
     Because, Fill, Filled, Group, MetricResult, MetricStep, PodCounts, Proposal, Step,
 };
 use crate::findings::Severity;
+use crate::numbers::plain_quantity;
 use crate::report::section::{Detail, Part, Section, Table};
 use crate::report::words::{amount_of, count, list, number, quantity, value};
 use crate::snapshot::Unread;
@@ -258,10 +259,11 @@ pub(in crate::report) fn current_and_target(
 fn target(metric: &MetricStep) -> String {
     let per_pod = if metric.is_total() { " per pod" } else { "" };
     let target = &metric.target;
+    let worded = if metric.is_resource() { quantity } else { plain_quantity };
     match (&target.average_value, target.average_utilization, &target.value) {
-        (Some(average), ..) => format!("{}{per_pod}", quantity(average)),
+        (Some(average), ..) => format!("{}{per_pod}", worded(average)),
         (None, Some(percent), _) => format!("{percent}%"),
-        (None, None, Some(value)) => quantity(value),
+        (None, None, Some(value)) => worded(value),
         (None, None, None) => "-".to_owned(),
     }
 }

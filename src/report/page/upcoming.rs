@@ -24,8 +24,11 @@ impl Words<'_> {
         let mut lines: Vec<StepLine> = steps.iter().map(line).collect();
         if between > 0 {
             lines.drain(shown - 1..steps.len() - 1);
-            if let Some(last) = lines.last_mut() {
-                last.text.push_str(&format!(", after {between} more steps"));
+            let left = &steps[shown - 2..];
+            let changes =
+                left.windows(2).filter(|pair| pair[0].replicas != pair[1].replicas).count();
+            if let Some(last) = lines.last_mut().filter(|_| changes > 1) {
+                last.text.push_str(&format!(", in {changes} steps"));
             }
         }
         let title = format!("NEXT PASSES, IF THE METRICS KEEP PROPOSING {asked}");

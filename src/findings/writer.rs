@@ -1,0 +1,62 @@
+//! Who sets the replicas of a target, judging by its field managers.
+
+use crate::apimachinery::managed_fields::ManagedFieldsEntry;
+
+/// The ways in which replicas are set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// The scale subresource, by a person, as with `kubectl scale`.
+    Scale,
+    /// The scale subresource, by another autoscaler.
+    Autoscaler,
+    /// The object itself, with `kubectl edit` or the like.
+    Hand,
+    /// A manifest applied by Argo CD.
+    ArgoCd,
+    /// A manifest of a Helm release.
+    Helm,
+    /// A manifest applied by Flux.
+    Flux,
+    /// A manifest applied by `kubectl apply`.
+    Apply,
+    /// A manifest that the API server applies, as for `kubectl apply --server-side`.
+    ServerSide,
+    /// Any other program.
+    Program,
+}
+
+impl By {
+    /// Whether it may well set the replicas again, unlike a person.
+    pub(crate) fn repeats(self) -> bool {
+        !matches!(self, Self::Scale | Self::Hand)
+    }
+
+    /// Whether it applies a manifest.
+    pub(super) fn is_of_manifest(self) -> bool {
+        matches!(self, Self::ArgoCd | Self::Helm | Self::Flux | Self::Apply | Self::ServerSide)
+    }
+}
+
+/// Managers of the scale subresource behind which there is a person, beside kubectl.
+const BY_HAND: [&str; 6] = ["oc", "k9s", "node-fetch", "dashboard", "Mozilla", "headlamp"];
+
+fn is_kubectl(manager: &str) -> bool {
+    manager == "kubectl" || manager.starts_with("kubectl-")
+}
+
+/// Returns how the replicas were set.
+pub(super) fn by(entry: &ManagedFieldsEntry) -> By {
+    match &*entry.manager {
+        name if entry.is_of_scale() => match BY_HAND.contains(&name) || is_kubectl(name) {
+            true => By::Scale,
+            false => By::Autoscaler,
+        },
+        name if name.starts_with("argocd") => By::ArgoCd,
+        name if name.to_lowercase().starts_with("helm") => By::Helm,
+        name if name.starts_with("flux") || name == "kustomize-controller" => By::Flux,
+        _ if entry.is_applied() => By::ServerSide,
+        "kubectl-client-side-apply" => By::Apply,
+        name if is_kubectl(name) => By::Hand,
+        _ => By::Program,
+    }
+}

@@ -1,0 +1,135 @@
+//! The kinds of advice: when each is given, what it promises, and how the tests check that. `docs/findings.md` lists
+//! them, and a test fails if advice promises what it does not keep.
+
+/// How the promise of a kind of advice is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Check {
+    /// Its command is played on the state, and the engine runs the pass again: the finding is gone or changes
+    /// nothing any more, and there is no other trouble.
+    Played,
+    /// Its commands only show something: they name objects that exist, and change nothing.
+    Shown,
+    /// It asks for nothing, so nothing may be to do: the finding is no more than information.
+    Quiet,
+    /// It cannot be played, for this reason. Its commands are checked like those that only show something.
+    Unplayed(&'static str),
+}
+
+macro_rules! remedies {
+    ($($name:ident: $check:expr, $when:literal, $promise:literal;)*) => {
+        /// A kind of advice.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Remedy {
+            $(
+                #[doc = $when]
+                $name,
+            )*
+        }
+
+        impl Remedy {
+            /// All kinds, as the documentation lists them.
+            pub const ALL: &[Self] = &[$(Self::$name,)*];
+
+            /// Returns when it is given.
+            pub fn when(self) -> &'static str {
+                match self {
+                    $(Self::$name => $when,)*
+                }
+            }
+
+            /// Returns what happens if it is followed.
+            pub fn promise(self) -> &'static str {
+                match self {
+                    $(Self::$name => $promise,)*
+                }
+            }
+
+            /// Returns how that is checked.
+            pub fn check(self) -> Check {
+                match self {
+                    $(Self::$name => $check,)*
+                }
+            }
+        }
+    };
+}
+
+/// Why nothing can be said of something that is not in the state.
+const ELSEWHERE: &str = "what is to be changed is not in the state";
+/// Why only the cluster shows the effect.
+const NEW_PODS: &str = "new pods come about in the cluster";
+/// Why the new value is unknown.
+const UNKNOWN_VALUE: &str = "the value of the metric is unknown";
+
+remedies! {
+    Nothing: Check::Quiet, "Nothing is wrong, or nothing can be done.", "Nothing has to be done.";
+    Follow: Check::Quiet, "The finding follows from another one.", "The other finding has the advice for both.";
+    PointAt: Check::Unplayed("the scale of the other object is not in the state"), "The target does not exist and a similar object does, or the owner of the target sets its replicas.", "The HPA finds the target.";
+    CorrectReference: Check::Shown, "The target does not exist, and no object is similar.", "The HPA finds the target.";
+    PermitWrite: Check::Unplayed(ELSEWHERE), "The API server refuses to write the scale.", "The scale can be written.";
+    LookAtController: Check::Shown, "The controller makes no passes.", "It shows why.";
+    TakeOut: Check::Unplayed(ELSEWHERE), "A manifest, or something unknown, sets the replicas.", "The replicas are left to the HPA. One reset to 1 can follow, which the evidence says.";
+    ChangeBounds: Check::Played, "A person scaled the target.", "The pass keeps the replicas that the person set.";
+    LeaveReplicas: Check::Unplayed(ELSEWHERE), "Another program scales the target.", "Only one of both scales it.";
+    EndPause: Check::Played, "KEDA has been told not to scale.", "The pause ends.";
+    Upgrade: Check::Unplayed("the version of the cluster is not in the state"), "The version lacks a field or a rule.", "The field works.";
+    StateFlags: Check::Played, "The status differs from what the assumed settings lead to.", "The pass agrees with the status.";
+    SetRequest: Check::Played, "A container of the template has no request.", "The metric has a value.";
+    Annotate: Check::Played, "An injected container has no request.", "The metric has a value.";
+    UseContainer: Check::Played, "A container hides another, lacks a request, or is named wrongly.", "The metric has a value for that container, or proposes what that container needs.";
+    LetInjector: Check::Unplayed(ELSEWHERE), "An injected container has no request, and no annotation is known.", "The metric has a value.";
+    FindRequest: Check::Shown, "Pods lack the request of their template.", "It shows how far the rollout is.";
+    Resume: Check::Unplayed(NEW_PODS), "The target is paused, so its pods are of an earlier template.", "The pods are replaced.";
+    WaitForRollout: Check::Shown, "Pods of an earlier revision count.", "They are gone when the rollout ends.";
+    DeleteEarlier: Check::Unplayed(NEW_PODS), "Pods of an earlier revision count, and no rollout replaces them.", "New pods are of the current template.";
+    LowerPartition: Check::Unplayed(NEW_PODS), "A rollout leaves the pods of an earlier revision alone.", "The rollout replaces them.";
+    LabelApart: Check::Unplayed("labels and selectors of other objects change with it"), "The selector of the target matches pods of others.", "Only the pods of the target count.";
+    InstallApi: Check::Unplayed(ELSEWHERE), "No server answers for a metrics API.", "The metric can be read.";
+    LookAtApi: Check::Shown, "A metrics API does not answer.", "It shows why.";
+    PointApiService: Check::Unplayed(UNKNOWN_VALUE), "Another server than KEDA's serves the external metrics.", "KEDA serves them.";
+    LookAtScaledObject: Check::Shown, "KEDA has no value for a metric of its own.", "It shows why.";
+    UseName: Check::Unplayed(UNKNOWN_VALUE), "The API serves a metric of a similar name.", "The metric can be read.";
+    CorrectName: Check::Unplayed(UNKNOWN_VALUE), "The API does not know the metric, nor a similar name.", "The metric can be read.";
+    DescribeObject: Check::Unplayed(UNKNOWN_VALUE), "No API has the kind of the described object.", "The metric can be read.";
+    Grant: Check::Shown, "The controller may not read a metric.", "The metric can be read.";
+    LookAtBackend: Check::Shown, "A metrics API reports an error for a metric.", "It shows the error.";
+    StateInput: Check::Unplayed("the value is for the user to state"), "Only the input lacks a value.", "The pass can be computed.";
+    UseOtherType: Check::Unplayed(UNKNOWN_VALUE), "A Resource metric is neither CPU nor memory.", "The metric can be read.";
+    FindSamples: Check::Shown, "Samples are missing or old.", "It shows why.";
+    ReportZero: Check::Unplayed(ELSEWHERE), "A metrics API has no value for a metric.", "The metric has a value.";
+    RepairMetric: Check::Played, "A metric fails, and no other finding says why.", "The other metrics decide.";
+    NameContainer: Check::Shown, "A ContainerResource metric names a container that not all pods have.", "The metric has a value.";
+    RequestLess: Check::Unplayed("what the node can hold is not in the state"), "A node cannot hold a pod with the request in its spec.", "The request comes into effect.";
+    WaitForResize: Check::Shown, "A resize of pods is pending.", "The requests are those in effect.";
+    UseAverageValue: Check::Played, "A total multiplies the replicas, or requests are not those of the template.", "The proposal is the total divided by the target, or usage alone decides.";
+    SetTarget: Check::Played, "A target is probably in another unit than the value.", "The units agree.";
+    RaiseRequest: Check::Played, "Usage has been several times the request since the last rescale.", "Usage is about the target, and the proposal is lower.";
+    RaiseRequestOrTarget: Check::Played, "Each pod uses more memory than the target.", "The proposal is lower.";
+    LowerTarget: Check::Played, "Pods at their limits are not above the target.", "Pods at their limits propose more replicas.";
+    RaiseTarget: Check::Played, "Rounding up keeps the replicas.", "The metric proposes fewer replicas at this load.";
+    SelectOwn: Check::Unplayed(ELSEWHERE), "The scale has no selector that matches the pods.", "The controller finds the pods.";
+    KeepOneHpa: Check::Unplayed("which HPA is kept is for the user to say"), "Two HPAs have one target.", "One HPA decides.";
+    DeleteFinished: Check::Played, "Finished pods match the selector.", "They no longer count.";
+    FindUnready: Check::Shown, "Pods are not ready for a reason of their own.", "It shows the reason.";
+    RollBack: Check::Shown, "All pods of one revision fail to become ready.", "It shows the reason.";
+    AddNodes: Check::Shown, "The scheduler finds no node for pods that are needed.", "It shows what they lack.";
+    FindQuota: Check::Shown, "The target creates no more pods.", "It shows the quota and the events.";
+    WaitForPods: Check::Shown, "Pods are only starting.", "They count as soon as they are ready and measured.";
+    EndSooner: Check::Shown, "Ready pods that are being deleted count.", "They are gone sooner, or do not matter.";
+    LengthenUpWindow: Check::Played, "Pods that are starting raise the proposal.", "The pass does not scale up further because of them.";
+    AddStartupProbe: Check::Unplayed(NEW_PODS), "Pods that are starting raise the proposal, and no longer window is allowed.", "They count when they have warmed up.";
+    SetTolerance: Check::Played, "The tolerance keeps the replicas.", "The metric proposes other replicas.";
+    ShortenWindow: Check::Played, "An earlier recommendation holds the replicas.", "The replicas follow the metrics sooner.";
+    AddBehavior: Check::Played, "An earlier recommendation adds replicas.", "It adds none.";
+    LengthenDownWindow: Check::Played, "The controller scales up and down again and again.", "The pass does not scale down below a recent recommendation.";
+    ChangePolicies: Check::Played, "A policy or the built-in limit decides.", "The replicas reach the proposal within some passes.";
+    EnableDirection: Check::Played, "Scaling in one direction is disabled.", "The HPA scales in that direction.";
+    RaiseMax: Check::Played, "The metrics propose more than maxReplicas.", "The pass adds replicas.";
+    LookAtCounted: Check::Shown, "The metrics propose more than maxReplicas although no metric is above its target.", "It shows the pods that count.";
+    LowerMin: Check::Played, "The metrics propose fewer than minReplicas.", "The pass may remove replicas.";
+    ChangeBound: Check::Played, "The replicas are beyond a bound of the HPA.", "The bound allows them.";
+    AssumeBound: Check::Played, "The replicas are beyond a bound, and one of both is assumed.", "The pass reads the metrics.";
+    LeaveToKeda: Check::Quiet, "KEDA scales to zero and from zero.", "Nothing has to be done.";
+    LeaveToFlagger: Check::Quiet, "Flagger keeps the target of a canary at 0.", "Nothing has to be done.";
+    ScaleToOne: Check::Played, "The target has 0 replicas, and nothing is known to keep it there.", "The HPA decides again.";
+}

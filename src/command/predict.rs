@@ -139,6 +139,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         }
     }
     let also = options.also.clone();
+    let mut manifests = None;
     let (answered, mut messages) = match objects {
         None => connected(&request.connection, async |session| {
             let assumed = Some(&assumptions);
@@ -151,7 +152,10 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
             let of_keda = add_hpas_of_keda(&mut objects, &mut options)?;
             let mut input = read_saved(objects, &options)?;
             input.notes.extend(of_keda);
+            let read = input.surroundings.lacks_pods.then(|| input.clone());
             suppose_pods(&mut input, &assumptions, values)?;
+            // What is assumed is not saved.
+            manifests = read.filter(|_| input.surroundings.supposed.is_some());
             let pass = pass(input, &args.memory)?;
             let query = query.as_ref();
             (waited(asked(query, args, &assumptions, None, pass, &also, terminal))?, Vec::new())
@@ -272,7 +276,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         load.hpa = Some(key);
     }
     if let Some(path) = &args.save {
-        write_saved(path, &Saved::of(&[&observed.input], &options.also)?.with_load(load.as_ref()))?;
+        let input = manifests.as_ref().unwrap_or(&observed.input);
+        write_saved(path, &Saved::of(&[input], &options.also)?.with_load(load.as_ref()))?;
     }
     let hpa = assumed.input.snapshot.hpa.key();
     let mut annotations = String::new();

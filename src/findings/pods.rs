@@ -50,6 +50,8 @@ pub struct UncountedPods {
     pub count: bool,
     /// They use so little that the result would be the same if they counted; without them it would differ.
     pub idle: bool,
+    /// The node that several of them are on, all together, while other pods of the target are on other nodes.
+    pub node: Option<Box<str>>,
 }
 
 /// How a pod is left out.
@@ -176,6 +178,15 @@ pub struct UnschedulablePods {
     pub are_needed: bool,
 }
 
+/// Returns the one node that several pods are on, if the target has pods on others.
+fn node_of(case: &Case<'_>, pods: &[Uncounted]) -> Option<Box<str>> {
+    let nodes = pods.iter().map(|it| case.pod_of(&it.row).node.as_deref());
+    let nodes: BTreeSet<Option<&str>> = order::set(nodes);
+    let (1, Some(Some(node))) = (nodes.len(), nodes.first()) else { return None };
+    let others = case.pods().filter_map(|pod| pod.node.as_deref());
+    (pods.len() > 1 && others.into_iter().any(|other| other != *node)).then(|| (*node).into())
+}
+
 /// `finished-pods`
 pub(super) fn finished(case: &Case<'_>) -> Option<Finding> {
     let of = |phase| names(case.pods().filter(move |pod| pod.phase == phase));
@@ -262,7 +273,7 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     order::sort_by_key(&mut pods, is_explained);
     let is_ordinary = pods.first().is_some_and(is_explained);
     let of = case.pods().filter(|pod| is_alive(pod)).count().max(pods.len());
-    let facts = UncountedPods { pods, of, count: false, idle };
+    let facts = UncountedPods { node: node_of(case, &pods), pods, of, count: false, idle };
     Some(match other.proposal {
         None if keeps_from_answer => Finding::explaining(Severity::Error, facts),
         None => return None,
@@ -299,9 +310,9 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
     if unready == case.answer() {
         return None;
     }
-    let pods = rows.into_iter().map(|&row| Uncounted { metric, row }).collect();
+    let pods: Vec<Uncounted> = rows.into_iter().map(|&row| Uncounted { metric, row }).collect();
     let of = case.pods().filter(|pod| is_alive(pod)).count();
-    let facts = UncountedPods { pods, of, count: true, idle: false };
+    let facts = UncountedPods { node: node_of(case, &pods), pods, of, count: true, idle: false };
     Some(Finding { without: Some(unready), ..Finding::explaining(Severity::Info, facts) })
 }
 

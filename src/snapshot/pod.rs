@@ -62,6 +62,8 @@ pub struct Pod {
     pub manager: Option<Box<ManagerSettings>>,
     /// The object that controls it. No pass uses this or the following fields; they explain an answer.
     pub owner: Option<Shared<OwnerReference>>,
+    /// `spec.nodeName`: the node that it was assigned to.
+    pub node: Option<Box<str>>,
     /// `metadata.creationTimestamp`.
     pub created: Option<Timestamp>,
     /// The annotations about scaling.
@@ -408,6 +410,7 @@ impl<'de> Deserialize<'de> for Pod {
             ready: status.conditions.ready,
             unschedulable: status.conditions.unschedulable,
             owner: metadata.controller.0,
+            node: spec.node_name.map(Cow::into_owned).map(Into::into),
             created: metadata.creation_timestamp,
             annotations: metadata.annotations,
             statuses,
@@ -453,6 +456,7 @@ impl Pod {
                     limits: Cow::Borrowed(&self.limits),
                 },
                 overhead: Cow::Borrowed(&self.overhead),
+                node_name: self.node.as_deref().map(Cow::Borrowed),
             },
             status: wire::Status {
                 phase: self.phase,
@@ -511,6 +515,8 @@ mod wire {
         pub(crate) resources: Resources<'a>,
         #[serde(skip_serializing_if = "is_empty")]
         pub(crate) overhead: Cow<'a, Requests>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub(crate) node_name: Option<Cow<'a, str>>,
     }
 
     #[derive(Serialize, Deserialize, Default)]

@@ -34,7 +34,8 @@ pub struct Surroundings {
     pub served_metrics: BTreeMap<String, Vec<String>>,
     /// The target has no scale only because the input lacks it; the API server has not said so.
     pub lacks_scale: bool,
-    /// The input has no pods at all, and no list that says that there are none.
+    /// The input lacks the target or values of metrics, and has no pods at all, nor a list that says that there are
+    /// none.
     pub lacks_pods: bool,
     /// The pods that are assumed because the input lacks them.
     pub supposed: Option<SupposedPods>,

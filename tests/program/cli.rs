@@ -246,6 +246,22 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
     }
 }
 
+/// Saved, a manifest is what it was: the pods that were assumed are in no cluster.
+#[test]
+fn assumed_pods_are_not_saved() {
+    let path = directory("assumed_pods").join("state.json");
+    let path = path.to_str().expect("a path in UTF-8");
+    let predict = ["predict", "web", "--replicas", "3", "--cpu", "90%"];
+    let first = answer(&[&predict[..], &["-f", "-", "--save", path]].concat(), HPA, &[]);
+    let saved = fs::read_to_string(path).expect("a state");
+    assert!(!saved.contains("\"Pod\"") && !saved.contains("assumed"), "{saved}");
+    let explained = run(&["explain", "web", "-f", path], "", &[]);
+    assert_eq!(explained.status.code(), Some(2), "{}", text(&explained.stdout));
+    let verdict = |page: &str| page.lines().find(|it| it.contains("SCALE UP")).map(str::to_owned);
+    let again = answer(&[&predict[..], &["-f", path]].concat(), "", &[]);
+    assert!(verdict(&again).is_some() && verdict(&again) == verdict(&first), "{again}");
+}
+
 /// Returns the error and the hint of a run without an answer, and its exit code.
 fn refusal(output: &Output) -> (String, Option<String>, Option<i32>) {
     assert_eq!(text(&output.stdout), "");

@@ -165,10 +165,14 @@ impl Words for UncountedPods {
             };
         }
         let cost = about.cost();
+        let on_node = self.node.as_ref().map(|node| format!(", all on the node {node}"));
+        let on_node = on_node.unwrap_or_default();
         let summary = match (self.count, n) {
-            (false, _) => format!("{n} of {of} {verb} not count{named}{cost}"),
+            (false, _) => format!("{n} of {of} {verb} not count{named}{on_node}{cost}"),
             (true, 1) => format!("1 of {of} is not ready, and counts nevertheless{cost}"),
-            (true, _) => format!("{n} of {of} are not ready, and count nevertheless{cost}"),
+            (true, _) => {
+                format!("{n} of {of} are not ready, and count nevertheless{on_node}{cost}")
+            }
         };
         Text {
             summary,

@@ -447,7 +447,7 @@ fn add(snapshot: &mut Snapshot, model: &Pod, counted: &[Shared<Pod>], count: usi
     let names = (1..).map(|n| format!("{prefix}{n}").into_boxed_str());
     let names: Vec<_> = names.filter(|name| !taken.contains(name)).take(count).collect();
     for (place, name) in names.into_iter().enumerate() {
-        let mut pod = Pod { name: name.clone(), ..model.clone() };
+        let mut pod = Pod { name: name.clone(), node: None, ..model.clone() };
         if !is_ready(model) {
             be_ready(&mut pod);
         }

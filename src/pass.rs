@@ -7,10 +7,10 @@ use crate::engine;
 use crate::engine::decision::{Block, Decision, Step};
 use crate::memory::{Knowledge, Remembered};
 use crate::outlook::{AtBound, Outlook};
-use crate::snapshot::MetricAnswer;
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::note::Note;
+use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::version::Version;
 
 /// A pass that was run.
@@ -76,7 +76,11 @@ impl Pass {
             return Doubts::default();
         }
         Doubts {
-            metrics: self.input.snapshot.metrics.iter().any(MetricAnswer::is_unread),
+            // Behind those of the spec are the metrics of candidates.
+            metrics: {
+                let Snapshot { hpa, metrics, .. } = &self.input.snapshot;
+                metrics.iter().take(hpa.spec.metrics.len()).any(MetricAnswer::is_unread)
+            },
             history: self.remembered.is_open(),
             time: self.elsewhen.is_some(),
         }

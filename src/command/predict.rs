@@ -211,6 +211,10 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     if plays && timeline.is_none() {
         assumed.input.notes.push(Note::NotPlayed);
     }
+    if timeline.is_some() {
+        // The run has the values.
+        assumed.input.notes.retain(|note| !matches!(note, Note::NoValues(_)));
+    }
     if timeline.is_some() && args.expect.exit_code {
         assumed.input.notes.push(Note::ExitCodeOfFirstPass);
     }
@@ -298,7 +302,8 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     }
     // Expectations also cover what is unknown, which has exit codes of its own.
     let mut unread = assumed.decision.outcome.unread.iter();
-    let is_curve = curve.is_some_and(|meant| unread.all(|own| meant.places.contains(&own.index)));
+    let is_curve = assumed.input.snapshot.scale.is_ok()
+        && curve.is_some_and(|meant| unread.all(|own| meant.places.contains(&own.index)));
     let unanswered = if is_gated || is_curve { None } else { unanswered(&assumed) };
     let stopped = backtest.as_ref().and_then(|own| own.search.as_ref()?.stopped);
     let exit_code = unanswered.as_ref().map_or(verdict.exit_code(), |e| e.kind.exit_code());

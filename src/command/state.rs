@@ -97,7 +97,10 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
     let hpa = &snapshot.hpa;
     if let Err(ScaleError::Missing(target)) = &snapshot.scale {
         let error = Error::usage(format!("no answer: the input lacks the target {target}"));
-        return Some(error.hint(assuming(&pass.input, "--replicas 3 ")));
+        return Some(match surroundings.lacks_pods {
+            true => error.hint(assuming(&pass.input, "--replicas 3 ")),
+            false => error.hint(save_command(hpa)),
+        });
     }
     let lacking =
         lacking(&pass.decision.outcome.lacking(&hpa.spec)).filter(|_| pass.is_unanswered())?;

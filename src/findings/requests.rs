@@ -914,7 +914,11 @@ fn small_request<'p>(
     let share = f64::from(proposal.current.average_utilization?) / 100.0;
     let written = hpa.status.current_metrics.as_ref()?.get(step.index)?;
     let then = f64::from(written.labelled()?.1.average_utilization?) / 100.0;
-    let since = hpa.status.last_scale_time?;
+    // At a maximum that was reached a minute ago, this may be a burst.
+    let limited = hpa.status.conditions.iter().find(|it| it.type_ == "ScalingLimited");
+    let limited = limited.filter(|it| it.status == "True");
+    let limited = limited.and_then(|it| it.last_transition_time);
+    let since = hpa.status.last_scale_time?.max(limited.unwrap_or(Timestamp::UNIX_EPOCH));
     if share < SEVERAL || then < SEVERAL || percent <= 0 || case.since(since)? < LASTING {
         return None;
     }

@@ -171,6 +171,15 @@ fn what_is_missing_is_asked_for() {
         "spec": {"scaleTargetRef": {"name": "web"}, "minReplicaCount": 1,
             "triggers": [{"type": "cpu", "metricType": "Utilization", "metadata": {"value": "70"}}]},
     });
+    let with_status = |replicas: i32, there: i32| {
+        let mut target = deployment(replicas);
+        target["status"] = json!({"replicas": there});
+        target
+    };
+    let mut no_count = deployment(1);
+    no_count["spec"]["replicas"] = Value::Null;
+    let mut second = hpa(share);
+    second["metadata"]["name"] = "second".into();
     let other = json!({"apiVersion": "apps/v1", "kind": "Deployment",
         "metadata": {"name": "other", "namespace": "default"}, "spec": {}});
     for (documents, flags, expected) in [
@@ -198,6 +207,21 @@ fn what_is_missing_is_asked_for() {
         (vec![hpa(share), deployment(3)], &["--cpu=90%", "--replicas=+1"], Ok(6)),
         (vec![hpa(share), deployment(0)], &["--cpu=90%", "--replicas=3"], Ok(4)),
         (vec![hpa(share), deployment(3)], &["--cpu=90%", "--unready=1"], Ok(3)),
+        // As a cluster prints it: without a status yet, switched off, and while it is scaled.
+        (vec![hpa(share), with_status(3, 0)], &["--cpu=90%"], Ok(4)),
+        (vec![hpa(share), with_status(0, 2)], &["--replicas=2", "--cpu=90%"], Ok(3)),
+        (vec![hpa(share), with_status(6, 8)], &["--cpu=35%"], Ok(6)),
+        (
+            vec![hpa(share), no_count.clone()],
+            &["--cpu=90%"],
+            Err("the replicas of Deployment/web are unknown"),
+        ),
+        (vec![hpa(share), no_count], &["--cpu=90%", "--replicas=3"], Ok(4)),
+        (
+            vec![hpa(share), second],
+            &["--cpu=90%", "--replicas=3"],
+            Err("the HPA default/second has the same target: the controller scales neither"),
+        ),
         (vec![scaled_object.clone()], &["--cpu=90%", "--replicas=3"], Ok(4)),
         (vec![scaled_object, deployment(3)], &["--cpu=90%"], Ok(4)),
         // The target is another one than those that are there.

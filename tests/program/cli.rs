@@ -1440,8 +1440,8 @@ fn pods_that_an_input_lacks_are_assumed_from_the_template_for_a_load() {
     assert!(replay(&assumed)[1].as_array().is_some_and(|all| all.len() > 100), "{assumed}");
     assert_eq!(replay(&assumed), replay(&read));
     let basis = "3, ready and alike, as the template of the target makes them";
-    assert!(assumed["assumed"].to_string().contains(basis), "{}", assumed["assumed"]);
-    assert!(!read["assumed"].to_string().contains(basis), "{}", read["assumed"]);
+    assert!(assumed["basis"].to_string().contains(basis), "{}", assumed["basis"]);
+    assert!(!read["basis"].to_string().contains(basis), "{}", read["basis"]);
 }
 
 #[test]

@@ -615,15 +615,7 @@ impl Session {
             let body = body.unpack().map_or_else(|_| String::new(), |body| body.read(whole));
             let mut status =
                 ApiStatus::read(code, method.as_str(), path, &content_type, body.as_bytes());
-            status.each_text(&|text| {
-                // What a cut leaves of a secret is in the second half, and goes with it.
-                text.truncate(json::boundary(text, 2 * status::LONGEST_TEXT));
-                *text = credential.struck_from(std::mem::take(text));
-                if text.len() > status::LONGEST_TEXT {
-                    text.truncate(json::boundary(text, status::LONGEST_TEXT));
-                    text.push_str(" ...");
-                }
-            });
+            status.each_text(&|text| *text = status::kept(std::mem::take(text), credential));
             let (failure, _) = fail(FailureKind::Api(Box::new(status)));
             let seconds = text(header::RETRY_AFTER).and_then(|text| text.parse().ok());
             return Err((failure, seconds.map(Duration::from_secs)));

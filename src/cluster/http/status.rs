@@ -5,6 +5,7 @@
 use serde::Deserialize;
 
 use crate::apimachinery::json;
+use crate::secret::Secrets;
 
 /// An API server's answer without success.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -55,7 +56,7 @@ impl ApiStatus {
                 ..Self::default()
             };
         }
-        let text = String::from_utf8_lossy(&body[..body.len().min(2 * LONGEST_TEXT)]);
+        let text = String::from_utf8_lossy(body);
         let text = text.trim();
         let media = content_type.split(';').next().unwrap_or_default().trim();
         let is_text = media.is_empty() || media.starts_with("text/");
@@ -77,6 +78,17 @@ impl ApiStatus {
     pub(crate) fn each_text(&mut self, change: &dyn Fn(&mut String)) {
         [&mut self.reason, &mut self.message, &mut self.body].into_iter().for_each(change);
     }
+}
+
+/// Returns what is kept of a text of the server: without what was sent to it, and then no more than a limit, because
+/// a cut could leave a part of a secret.
+pub(super) fn kept(text: String, sent: &Secrets) -> String {
+    let mut text = sent.struck_from(text);
+    if text.len() > LONGEST_TEXT {
+        text.truncate(json::boundary(&text, LONGEST_TEXT));
+        text.push_str(" ...");
+    }
+    text
 }
 
 /// Returns client-go's reason and message for a code.
@@ -168,7 +180,20 @@ fn decoded(part: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::ApiStatus;
+    use super::{ApiStatus, LONGEST_TEXT, kept};
+    use crate::secret::{Secret, Secrets};
+
+    #[test]
+    fn a_cut_leaves_no_part_of_a_secret() {
+        let mut sent = Secrets::default();
+        sent.push(Secret::new("hunter2hunter2!"));
+        for length in 0..20 {
+            let text = format!("{}{}", "x".repeat(length), "hunter2hunter2! ".repeat(3_000));
+            assert!(!kept(text, &sent).contains("hun"), "{length}");
+            let text = format!("{}hunter2hunter2!", "x".repeat(LONGEST_TEXT - length));
+            assert!(!kept(text, &sent).contains("hun"), "{length}");
+        }
+    }
 
     #[test]
     fn the_words_are_client_gos() {

@@ -61,6 +61,6 @@ fn shown(path: &Path) -> String {
 }
 
 /// Runs to completion on this thread, as the program does.
-fn wait<T>(task: impl Future<Output = T>) -> T {
+pub(super) fn wait<T>(task: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(task)
 }

@@ -585,8 +585,8 @@ mod tests {
         }
     }
 
-    #[tokio::test]
-    async fn a_refusal_stands_unless_a_change_may_be_the_write() {
+    #[test]
+    fn a_refusal_stands_unless_a_change_may_be_the_write() {
         let what = || "3 replicas".to_owned();
         for (shown, ends) in [
             (Ok(ReadBack::Written(1, true)), "written"),
@@ -601,7 +601,8 @@ mod tests {
             (Ok(ReadBack::Hidden), "refused"),
             (Err(Failure::unreadable("host", "/scale", "")), "refused"),
         ] {
-            let fate = settled(&Denied(RefCell::new(Some(shown))), std::future::pending()).await;
+            let denied = Denied(RefCell::new(Some(shown)));
+            let fate = crate::cluster::tests::wait(settled(&denied, std::future::pending()));
             let found = match fate {
                 Fate::Written { .. } => "written".to_owned(),
                 Fate::Refused(_) => "refused".to_owned(),

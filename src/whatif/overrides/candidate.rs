@@ -579,7 +579,8 @@ pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<
         if is_named {
             options.name.clone_from(&name);
         }
-        let hpa = Hpa { name: name.clone(), spec, ..Hpa::default() };
+        let in_namespace = namespace.clone().unwrap_or_default();
+        let hpa = Hpa { name: name.clone(), namespace: in_namespace, spec, ..Hpa::default() };
         let json = serde_json::to_value(convert::to_json(&hpa));
         let mut json = json.map_err(|e| Error::failed(e.to_string()))?;
         json["apiVersion"] = "autoscaling/v2".into();

@@ -250,7 +250,7 @@ fn put(snapshot: &mut Snapshot, name: &str, state: State) {
         match state {
             State::Unready => be_unready(pod, *now),
             State::Pending => {
-                let started = pod.start_time;
+                let started = pod.start_time.filter(|since| *since != Timestamp::UNIX_EPOCH);
                 be_unready(pod, *now);
                 pod.start_time = started;
                 pod.phase = Phase::Pending;
@@ -336,7 +336,8 @@ fn counted(snapshot: &Snapshot, decision: &Decision) -> Vec<Shared<Pod>> {
 
 /// Makes a pod unready. The controller takes it for unready for good only if it never was ready.
 fn be_unready(pod: &mut Pod, now: Timestamp) {
-    let since = pod.start_time.unwrap_or(now);
+    // Of a pod that is assumed, nothing says when it started.
+    let since = pod.start_time.filter(|since| *since != Timestamp::UNIX_EPOCH).unwrap_or(now);
     pod.start_time = Some(since);
     pod.ready =
         Some(ReadyCondition { status: ConditionStatus::False, last_transition_time: since });

@@ -119,7 +119,7 @@ pub(super) fn change(
     }
 }
 
-/// Gives those of some pods that have no value one of 0, measured now.
+/// Gives those of some pods that have no value one, measured now, which is set afterwards.
 pub(super) fn fill(
     snapshot: &mut Snapshot,
     index: usize,
@@ -157,11 +157,15 @@ pub(super) fn fill(
                         item.containers.push(usage);
                     }
                 }
+                // What is set for the whole pod is split as this is: by the requests, as nothing was measured.
                 for usage in &mut item.containers {
                     if usage.get(name).is_none()
                         && container.is_none_or(|only| only == &*usage.name)
                     {
-                        usage.usage.push((resource_name(name), 0));
+                        let own = pod.running(false).find(|own| own.name == usage.name);
+                        let request = own.and_then(|own| own.requests.get(name));
+                        let request = request.map_or(0, |amount| amount.milli_value().max(0));
+                        usage.usage.push((resource_name(name), request));
                     }
                 }
             }

@@ -9,9 +9,11 @@ use super::typed::{Assigned, Assumptions};
 use crate::apimachinery::quantity::Amount;
 use crate::error::Error;
 use crate::order;
+use crate::snapshot::ScaleSelector;
 use crate::snapshot::basis::Basis;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
+use crate::snapshot::note::{Note, WhyUnknownSelector};
 use crate::snapshot::pod::{Container, Pod, Requests, resource_name};
 use crate::snapshot::surroundings::SupposedPods;
 use crate::snapshot::{MetricAnswer, Scale, ScaleError, Unread};
@@ -19,7 +21,7 @@ use crate::whatif::timeline::Trace;
 use crate::whatif::value::Value;
 
 /// The label of pods of which not even the workload is known.
-const LABEL: &str = "assumed-target";
+const LABEL: &str = "assumed-target=true";
 /// The container of such pods, where no metric names one.
 const CONTAINER: &str = "container";
 
@@ -56,25 +58,55 @@ pub fn suppose_pods(
         Some(typed @ Replicas::To(_)) => Some(typed.after(0)?),
         Some(Replicas::By(_)) | None => None,
     };
-    let (stated, selector) = match (&snapshot.scale, workload) {
-        (Ok(scale), _) => (Some(scale.status_replicas), scale.selector.clone()),
+    // An API server sets 1 where a manifest states no replicas; that they are left to the HPA says nothing.
+    let states_none = workload.is_some_and(|own| own.status.is_none() && own.replicas.is_none());
+    let (known, selector) = match (&snapshot.scale, workload) {
+        (Ok(scale), _) => (Some(scale.clone()), scale.selector.clone()),
         (Err(ScaleError::Missing(_)), Some(workload)) => {
             let selector = workload.selector.as_ref().and_then(|own| own.to_selector().ok());
-            let selector = selector.map(|own| own.to_string()).unwrap_or_default();
-            (Some(workload.wanted()), selector.into())
+            let selector: ScaleSelector =
+                selector.map(|own| own.to_string()).unwrap_or_default().into();
+            let (spec_replicas, status_replicas) = (workload.wanted(), workload.wanted());
+            let scale = Scale { spec_replicas, status_replicas, selector: selector.clone() };
+            (Some(scale), selector)
         }
-        (Err(ScaleError::Missing(_)), None) => (None, format!("{LABEL}={}", target.name).into()),
+        (Err(ScaleError::Missing(_)), None) => (None, LABEL.to_owned().into()),
         (Err(_), _) => return Ok(()),
     };
-    let Some(replicas) = typed.or(stated) else {
-        if assumptions.needs_no_pods() {
+    let known = known.filter(|_| !states_none);
+    let stated = known.as_ref().map(|scale| scale.spec_replicas);
+    let scale = match (typed, known) {
+        (Some(replicas), _) => {
+            Some(Scale { spec_replicas: replicas, status_replicas: replicas, selector })
+        }
+        // The status of a workload that its controller has not seen yet.
+        (None, Some(scale)) if scale.status_replicas == 0 => {
+            Some(Scale { status_replicas: scale.spec_replicas, ..scale })
+        }
+        (None, known) => known,
+    };
+    let Some(scale) = scale else {
+        if assumptions.needs_no_pods() && values.trace.is_none() && !values.is_asked {
             return Ok(());
         }
         let message = format!("the replicas of {}/{} are unknown", target.kind, target.name);
         let hint = "state them with --replicas, or add the manifest of the target with another -f";
         return Err(Error::usage(message).hint(hint));
     };
-    let Ok(required) = selector.parsed() else { return Ok(()) };
+    let Ok(required) = scale.selector.parsed() else { return Ok(()) };
+    let own = format!("{} {}", target.kind, target.name);
+    let rival = input.notes.iter().find_map(|note| match note {
+        Note::UnknownSelector { hpa, why: WhyUnknownSelector::NoTarget(target) }
+            if *target == own =>
+        {
+            Some(hpa)
+        }
+        _ => None,
+    });
+    if let Some(rival) = rival {
+        let message = format!("the HPA {rival} has the same target: the controller scales neither");
+        return Err(Error::usage(message).hint("leave one of them out of the input"));
+    }
     let template = workload.and_then(|own| own.template.as_deref()).map(as_pod);
     let mut pod = match &template {
         Some(template) => template.clone(),
@@ -85,6 +117,7 @@ pub fn suppose_pods(
     }
     be_ready(&mut pod);
     let prefix = format!("{}-assumed", target.name);
+    let replicas = scale.status_replicas;
     let count = usize::try_from(replicas).unwrap_or_default();
     let of_container = |pod: &Pod| pod.containers.first().map(|own| own.requests.clone());
     let supposed = SupposedPods {
@@ -98,7 +131,6 @@ pub fn suppose_pods(
     snapshot.pods = (1..=count)
         .map(|n| Pod { name: format!("{prefix}-{n}").into(), ..pod.clone() }.into())
         .collect();
-    let scale = Scale { spec_replicas: replicas, status_replicas: replicas, selector };
     snapshot.scale = Ok(scale);
     if count == 0 {
         // Then there is nothing to measure.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use kubectl_hpa::snapshot::MetricAnswer;
 use serde_json::Value;
 
-use super::prometheus::history::{History, Housekeeping};
+use super::prometheus::history::{History, Housekeeping, is_lost};
 use super::prometheus::trajectories::{self, NAMES};
 use super::prometheus::{Real, STATE, file, load_of};
 use super::{program, run};
@@ -57,7 +57,7 @@ fn constant(scrape: i64, faults: Faults) -> History {
         let mut measured = Housekeeping::of(&series, START * 1000);
         let (mut last, phase) = (0, i64::try_from(pod).expect("a count") * 3700);
         for number in 0..SPAN / scrape {
-            let is_lost = faults.lost && (number % 12 == 5 || (40..43).contains(&(number % 97)));
+            let is_lost = faults.lost && is_lost(number);
             let scraped = (START + number * scrape) * 1000 + phase;
             let millis = measured.last(scraped);
             if is_lost || millis == last {

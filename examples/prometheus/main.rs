@@ -1,7 +1,8 @@
 //! Generates the history that a Prometheus would have of the week in `examples/backtest/week.csv`: the series
 //! of cAdvisor and kube-state-metrics for the pods of `shop/web`, in OpenMetrics, one file per two hours as
 //! `promtool tsdb create-blocks-from openmetrics` expects. `scripts/prometheus` turns them into blocks and
-//! starts a Prometheus.
+//! starts a Prometheus. As in a cluster, usage has the times at which kubelets measured it, scrapes are lost, and
+//! once a day kube-state-metrics restarts and so does a container, whose counters begin again.
 //!
 //! ```sh
 //! cargo run --example prometheus -- DIRECTORY
@@ -20,6 +21,14 @@ const START: i64 = 20;
 
 /// The seconds that a block covers.
 const BLOCK: i64 = 7200;
+
+const DAY: i64 = 86_400;
+
+/// When on each day kube-state-metrics is away, in seconds since midnight in UTC: from 09:10 to 09:12.
+const AWAY: std::ops::Range<i64> = 33_000..33_120;
+
+/// When on each day the container of the oldest pod restarts: at 09:22.
+const RESTART: i64 = 33_720;
 
 fn main() -> std::io::Result<()> {
     let Some(directory) = std::env::args().nth(1) else {
@@ -124,10 +133,20 @@ impl Housekeeping {
     }
 }
 
-/// A pod with its usage so far, in CPU seconds.
+/// Whether the scrape of a container is lost, by its number: one of twelve is, and now and then three in a row.
+pub(crate) fn is_lost(number: i64) -> bool {
+    number.rem_euclid(12) == 5 || (40..43).contains(&number.rem_euclid(97))
+}
+
+/// A pod with the usage of its container so far, in CPU seconds.
 struct Pod {
     name: String,
+    /// Which pod it is; the scrapes of each are lost at times of their own.
+    number: i64,
     created: i64,
+    /// When its container started, and how often it did so again.
+    started: i64,
+    restarts: i32,
     used: f64,
     /// The kubelet's measurements of it, and the last one that was scraped, in milliseconds.
     measurements: Housekeeping,
@@ -154,14 +173,29 @@ pub(crate) fn history(moments: &[Moment], scrape: i64) -> History {
             named += 1;
             let name = format!("{set}-{named:05}");
             // The first ones have been running for a long time.
-            let created = if before.time == first.time { first.time - 86_400 } else { before.time };
+            let created = if before.time == first.time { first.time - DAY } else { before.time };
             let measurements = Housekeeping::of(&name, before.time * 1000);
             let measured = before.time * 1000;
-            pods.push(Pod { name, created, used: 0.0, measurements, measured });
+            pods.push(Pod {
+                name,
+                number: named,
+                created,
+                started: created,
+                restarts: 0,
+                used: 0.0,
+                measurements,
+                measured,
+            });
         }
         let was_scraped = now.time - before.time <= 60;
         let mut time = before.time + scrape;
         while time <= now.time {
+            let since_restart = (time - RESTART).rem_euclid(DAY);
+            if let Some(oldest) = pods.first_mut().filter(|_| since_restart < scrape) {
+                oldest.used = 0.0;
+                oldest.started = time - since_restart;
+                oldest.restarts += 1;
+            }
             for pod in &mut pods {
                 let last = pod.measurements.last(time * 1000);
                 let cores = now.cpu as f64 / 1000.0 / before.replicas as f64;
@@ -169,7 +203,7 @@ pub(crate) fn history(moments: &[Moment], scrape: i64) -> History {
                 pod.measured = last;
             }
             if was_scraped {
-                scraped(&mut out, time, before, &pods, &sets);
+                scraped(&mut out, time, scrape, before, &pods, &sets);
             }
             time += scrape;
         }
@@ -177,8 +211,48 @@ pub(crate) fn history(moments: &[Moment], scrape: i64) -> History {
     out
 }
 
-/// Records one scrape: of a container what the kubelet measured last, with the time of the measurement.
-fn scraped(out: &mut History, time: i64, now: &Moment, pods: &[Pod], sets: &[(String, i64)]) {
+/// Records one scrape: the state according to kube-state-metrics, and of a container what the kubelet measured last,
+/// with the time of the measurement.
+fn scraped(
+    out: &mut History,
+    time: i64,
+    scrape: i64,
+    now: &Moment,
+    pods: &[Pod],
+    sets: &[(String, i64)],
+) {
+    if !AWAY.contains(&time.rem_euclid(DAY)) {
+        state(out, time, now, pods, sets);
+    }
+    // Another Deployment whose pods have similar names, and use a lot.
+    let cpu = "container_cpu_usage_seconds_total";
+    out.add(&format!(r#"{cpu}{{{OTHER},container="web"}}"#), time, time as f64 * 3.0);
+    for Pod { name, number, started, used, measured, .. } in pods {
+        if is_lost(time / scrape + 31 * number) {
+            continue;
+        }
+        let labels = format!(r#"namespace="shop",pod="{name}""#);
+        let container = format!(r#"{labels},container="web""#);
+        // A container, the whole pod, and the container that holds the network.
+        let mut add = |series: String, value: f64| out.add_at(&series, *measured, value);
+        add(format!("{cpu}{{{container},image=\"web:2\"}}"), *used);
+        add(format!(r#"{cpu}{{{labels},container=""}}"#), *used);
+        add(format!(r#"{cpu}{{{labels},container="POD"}}"#), *used / 1000.0);
+        add(
+            format!("container_memory_working_set_bytes{{{container}}}"),
+            5e7 + used.sqrt().floor(),
+        );
+        let periods = (*measured as f64 / 1000.0 - *started as f64).max(0.0) * 10.0;
+        add(format!("container_cpu_cfs_periods_total{{{container}}}"), periods);
+        add(format!("container_cpu_cfs_throttled_periods_total{{{container}}}"), 0.0);
+    }
+}
+
+/// The labels of a pod of another Deployment.
+const OTHER: &str = r#"namespace="shop",pod="web-admin-7c9d8b6f5d-x2x4k""#;
+
+/// Records what kube-state-metrics has.
+fn state(out: &mut History, time: i64, now: &Moment, pods: &[Pod], sets: &[(String, i64)]) {
     let mut add = |series: &str, value: f64| out.add(series, time, value);
     for (set, created) in sets {
         let labels = format!(r#"namespace="shop",replicaset="{set}""#);
@@ -186,17 +260,11 @@ fn scraped(out: &mut History, time: i64, now: &Moment, pods: &[Pod], sets: &[(St
         add(&format!("kube_replicaset_owner{{{labels},{owner}}}"), 1.0);
         add(&format!("kube_replicaset_created{{{labels}}}"), *created as f64);
     }
-    // Another Deployment whose pods have similar names, and use a lot.
-    let other = r#"namespace="shop",pod="web-admin-7c9d8b6f5d-x2x4k""#;
     add(
         &format!(
-            r#"kube_pod_owner{{{other},owner_kind="ReplicaSet",owner_name="web-admin-7c9d8b6f5d"}}"#
+            r#"kube_pod_owner{{{OTHER},owner_kind="ReplicaSet",owner_name="web-admin-7c9d8b6f5d"}}"#
         ),
         1.0,
-    );
-    add(
-        &format!(r#"container_cpu_usage_seconds_total{{{other},container="web"}}"#),
-        time as f64 * 3.0,
     );
     let owner = r#"owner_kind="Deployment",owner_name="web-admin""#;
     add(
@@ -205,8 +273,7 @@ fn scraped(out: &mut History, time: i64, now: &Moment, pods: &[Pod], sets: &[(St
         ),
         1.0,
     );
-    for Pod { name, created, used, measured, .. } in pods {
-        let mut add = |series: &str, value: f64| out.add(series, time, value);
+    for Pod { name, created, restarts, .. } in pods {
         let labels = format!(r#"namespace="shop",pod="{name}""#);
         let set = name.rsplit_once('-').map_or("", |(set, _)| set);
         add(
@@ -224,22 +291,9 @@ fn scraped(out: &mut History, time: i64, now: &Moment, pods: &[Pod], sets: &[(St
             ),
             0.4,
         );
-        add(&format!("kube_pod_container_status_restarts_total{{{container}}}"), 0.0);
-        // A container, the whole pod, and the container that holds the network.
-        let mut add = |series: String, value: f64| out.add_at(&series, *measured, value);
-        let cpu = "container_cpu_usage_seconds_total";
-        add(format!("{cpu}{{{container},image=\"web:2\"}}"), *used);
-        add(format!(r#"{cpu}{{{labels},container=""}}"#), *used);
-        add(format!(r#"{cpu}{{{labels},container="POD"}}"#), *used / 1000.0);
-        add(
-            format!("container_memory_working_set_bytes{{{container}}}"),
-            5e7 + used.sqrt().floor(),
-        );
-        let periods = (*measured as f64 / 1000.0 - *created as f64) * 10.0;
-        add(format!("container_cpu_cfs_periods_total{{{container}}}"), periods);
-        add(format!("container_cpu_cfs_throttled_periods_total{{{container}}}"), 0.0);
+        let restarts = f64::from(*restarts);
+        add(&format!("kube_pod_container_status_restarts_total{{{container}}}"), restarts);
     }
-    let mut add = |series: &str, value: f64| out.add(series, time, value);
     let ready = pods.iter().filter(|pod| time >= pod.created + START).count() as f64;
     let deployment =
         |name: &str| format!(r#"kube_deployment_{name}{{namespace="shop",deployment="web"}}"#);

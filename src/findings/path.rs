@@ -746,7 +746,14 @@ pub(super) fn switched_off(case: &Case<'_>) -> Option<Finding> {
     let writer = case.surroundings().last_replicas_write(case.target());
     let writer = writer.filter(|_| observed.is_none());
     let hpa = &case.snapshot().hpa;
-    let keeper = writer.map(|(manager, _)| keeper(case, manager));
+    let keeper = match writer {
+        Some((manager, _)) => Some(keeper(case, manager)),
+        // The name that Flagger gives says enough where no one says who wrote the replicas.
+        None if observed.is_none() => {
+            primary(case).map(|own| Keeper::Flagger { primary: Some(own.reference()) })
+        }
+        None => None,
+    };
     let facts = SwitchedOff {
         observed,
         keeper: keeper.clone(),
@@ -763,16 +770,20 @@ pub(super) fn switched_off(case: &Case<'_>) -> Option<Finding> {
     Some(Finding::explaining(severity, facts))
 }
 
+/// Returns the workload that Flagger runs instead of the target, by the name that it gives
+/// (`Canary.GetPrimaryName`).
+fn primary<'p>(case: &Case<'p>) -> Option<&'p Workload> {
+    let target = case.target();
+    let name = format!("{}-primary", target.name);
+    let mut workloads = case.surroundings().workloads.iter();
+    workloads.find(|it| it.is_kind_of(target) && it.metadata.name == name)
+}
+
 /// Returns what the last writer of 0 replicas has done that for.
 fn keeper(case: &Case<'_>, manager: &str) -> Keeper {
     let manager = manager.to_lowercase();
-    let target = case.target();
-    // The name that Flagger gives (`Canary.GetPrimaryName`).
-    let name = format!("{}-primary", target.name);
-    let mut workloads = case.surroundings().workloads.iter();
-    let primary = workloads.find(|it| it.is_kind_of(target) && it.metadata.name == name);
     if manager.contains("flagger") {
-        return Keeper::Flagger { primary: primary.map(Workload::reference) };
+        return Keeper::Flagger { primary: primary(case).map(Workload::reference) };
     }
     let managed = case.workload().map_or(&[][..], |target| &target.metadata.managed_fields);
     let last = managed.iter().filter(|it| it.owns_replicas).max_by_key(|it| it.time);

@@ -72,7 +72,7 @@ fn hpa(metric: &Value) -> Value {
 }
 
 fn template() -> Value {
-    let requests = json!({"cpu": "1", "memory": "1G"});
+    let requests = json!({"cpu": "1", "memory": "1Gi"});
     json!({
         "metadata": {"labels": {"app": "web"}},
         "spec": {"containers": [{"name": "app", "resources": {"requests": requests}}]},

@@ -654,14 +654,10 @@ impl Words for SwitchedOff {
                 ),
                 scale(),
             ),
-            (None, Some(Keeper::Other)) => (
+            (None, Some(Keeper::Other) | None) => (
                 Remedy::ScaleToOne.says(
                     "If it is meant to run, scale the target to 1; the HPA takes over from there.",
                 ),
-                scale(),
-            ),
-            (None, None) => (
-                Remedy::ScaleToOne.says("Scale the target to 1; the HPA takes over from there."),
                 scale(),
             ),
         };

@@ -182,8 +182,8 @@ fn bare(
             );
             return Err(Error::usage(message).hint(hint));
         }
-        let amount = if resource == "memory" { Amount::int(1, 9) } else { Amount::int(1, 0) };
-        requests.0.push((resource_name(resource), amount));
+        let amount = if resource == "memory" { 1 << 30 } else { 1 };
+        requests.0.push((resource_name(resource), Amount::int(amount, 0)));
     }
     let containers = names.into_iter().map(|name| Container {
         name: name.into(),

@@ -213,7 +213,7 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
         let output = run(args, &missing, &[]);
         let said = text(&output.stderr);
         let error = "error: no answer: the input lacks the target Deployment web\nhint: `kubectl-hpa \
-                     predict web -n shop -f - --replicas 3 --cpu 80%` assumes what the input lacks\n";
+                     explain web -n shop --save FILE` saves everything that a pass needs\n";
         assert_eq!((said, output.status.code()), (error, Some(2)), "{args:?}");
         text(&output.stdout).to_owned()
     };
@@ -249,6 +249,9 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
 /// Saved, a manifest is what it was: the pods that were assumed are in no cluster.
 #[test]
 fn assumed_pods_are_not_saved() {
+    let explained = run(&["explain", "web", "-f", "-"], HPA, &[]);
+    let hint = "hint: `kubectl-hpa predict web -n shop -f - --replicas 3 --cpu 80%` assumes what the input lacks\n";
+    assert!(text(&explained.stderr).ends_with(hint), "{}", text(&explained.stderr));
     let path = directory("assumed_pods").join("state.json");
     let path = path.to_str().expect("a path in UTF-8");
     let predict = ["predict", "web", "--replicas", "3", "--cpu", "90%"];

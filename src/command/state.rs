@@ -25,7 +25,7 @@ use crate::saved::assemble::{assemble, save_command};
 use crate::saved::objects::Objects;
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::input::{Input, Options};
-use crate::snapshot::{ScaleError, Snapshot, Unread};
+use crate::snapshot::{Snapshot, Unread};
 use crate::whatif::overrides::Assumptions;
 
 /// Collects what a pass needs from saved objects.
@@ -95,13 +95,6 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
     let Outcome { unread, .. } = &pass.decision.outcome;
     let Input { snapshot, surroundings, .. } = &pass.input;
     let hpa = &snapshot.hpa;
-    if let Err(ScaleError::Missing(target)) = &snapshot.scale {
-        let error = Error::usage(format!("no answer: the input lacks the target {target}"));
-        return Some(match surroundings.lacks_pods {
-            true => error.hint(assuming(&pass.input, "--replicas 3 ")),
-            false => error.hint(save_command(hpa)),
-        });
-    }
     let lacking =
         lacking(&pass.decision.outcome.lacking(&hpa.spec)).filter(|_| pass.is_unanswered())?;
     let message = format!("no answer: {lacking}");
@@ -121,20 +114,20 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
                 }
             })
         }
-        true if surroundings.lacks_pods => Error::usage(message).hint(assuming(&pass.input, "")),
+        true if surroundings.lacks_pods => Error::usage(message).hint(assuming(&pass.input)),
         true => Error::usage(message).hint(save_command(hpa)),
         false => Error::failed(message),
     })
 }
 
 /// What answers from a manifest alone: assumed pods.
-fn assuming(input: &Input, flags: &str) -> String {
+fn assuming(input: &Input) -> String {
     let hpa = &input.snapshot.hpa;
     let (name, namespace) = (shell_word(&hpa.name), shell_word(&hpa.namespace));
     let values = value_flags(&hpa.spec.metrics);
     let command = format!("kubectl hpa predict {name} -n {namespace}");
     let command = input.command_flags.add_to(&command);
-    format!("`{command} {flags}{values}` assumes what the input lacks")
+    format!("`{command} {values}` assumes what the input lacks")
 }
 
 /// What the command line says besides the objects.

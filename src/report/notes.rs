@@ -98,14 +98,21 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             };
             format!("skipped {count} {kind} ({version}): not used by a pass")
         }
-        Note::NoTarget { target } => {
+        Note::NoTarget { target, assuming } => {
             let own = &hpa.spec.scale_target_ref;
             let document = match has_own_scale(own.group(), &own.kind) {
                 true => own.kind.clone(),
                 false => format!("Scale of the {}", own.kind),
             };
             let save = save_command(hpa);
-            format!("the input lacks the target {target}: add the {document}; {save}")
+            let assuming = assuming.as_ref().map(|flags| {
+                let [name, namespace] = [&hpa.name, &hpa.namespace].map(|it| names::shell_word(it));
+                let command = flags.add_to(&format!("kubectl hpa predict {name} -n {namespace}"));
+                let values = value_flags(&hpa.spec.metrics);
+                format!("; `{command} --replicas 3 {values}` assumes its pods")
+            });
+            let assuming = assuming.unwrap_or_default();
+            format!("the input lacks the target {target}: add the {document}; {save}{assuming}")
         }
         Note::NoDocuments { documents, path } => {
             let command = command(*documents, path.as_deref(), &hpa.namespace);

@@ -33,7 +33,7 @@ impl Input {
     /// Repeats the notes about what looks wrong, now that the snapshot has changed.
     pub fn remark_anew(&mut self, before: &Snapshot) {
         let stale = on(before);
-        self.notes.retain(|note| !stale.contains(note) && !matches!(note, Note::NoValues(_)));
+        self.notes.retain(|note| !stale.contains(note) && !is_of_input(note));
         self.remark();
     }
 
@@ -51,8 +51,18 @@ impl Input {
             let unknown: Vec<MetricSpec> = unknown.map(|(spec, _)| spec.clone()).collect();
             notes.extend((!unknown.is_empty()).then_some(Note::NoValues(unknown)));
         }
+        for note in &mut notes {
+            if let Note::NoTarget { assuming, .. } = note {
+                *assuming = self.surroundings.lacks_pods.then(|| self.command_flags.clone());
+            }
+        }
         self.notes.extend(notes);
     }
+}
+
+/// Whether a note says more than the snapshot does.
+fn is_of_input(note: &Note) -> bool {
+    matches!(note, Note::NoValues(_) | Note::NoTarget { .. })
 }
 
 /// Notes tolerances of the spec that the controller ignores. An API server keeps an existing one after
@@ -78,7 +88,9 @@ fn unknown_types(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
 /// Notes what an input without the target needs.
 fn no_target(snapshot: &Snapshot) -> Option<Note> {
     match &snapshot.scale {
-        Err(ScaleError::Missing(target)) => Some(Note::NoTarget { target: target.clone() }),
+        Err(ScaleError::Missing(target)) => {
+            Some(Note::NoTarget { target: target.clone(), assuming: None })
+        }
         _ => None,
     }
 }

@@ -121,6 +121,8 @@ pub enum Note {
     NoTarget {
         /// The target.
         target: String,
+        /// The flags of the command that assumes its pods, if the input has none.
+        assuming: Option<CommandFlags>,
     },
     /// The input lacks documents that a metric needs.
     NoDocuments {

@@ -77,7 +77,8 @@ pub fn inherit(
     };
     let held = recommendations::held(&known, sighting.as_ref(), &mut grounds);
     let (highest, lowest) = recommendations::extremes(&known, sighting.as_ref(), &held);
-    let changes = scale_events::changes(&known, &mut grounds);
+    let counts = scale_events::changes(&known, &mut grounds);
+    let (changes, later) = counts.map(|counts| (counts.next, counts.later)).unzip();
     let likely_changes = changes.as_ref().and_then(|lists| lists.first());
     let (scale_up_events, scale_down_events) = scale_events::split(likely_changes);
     let likely = Memory {
@@ -91,7 +92,9 @@ pub fn inherit(
         scale_down_events,
     };
     let (down, up) = recommendations::ends(&known, sighting.as_ref(), &held);
-    let possible = Possible { highest, lowest, changes, down, up };
+    let is_extra = known.least_gap().is_zero();
+    let possible =
+        Possible { highest, lowest, changes, later: later.unwrap_or_default(), is_extra, down, up };
     let knowledge = if sighting.is_none() && held.is_empty() {
         Knowledge::Unknown
     } else {

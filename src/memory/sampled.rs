@@ -83,6 +83,8 @@ pub(super) fn remember(
             highest,
             lowest,
             changes: is_counted.then_some(changes),
+            later: Vec::new(),
+            is_extra: false,
             down,
             up,
         }),

@@ -8,6 +8,7 @@
 
 mod history;
 mod past_passes;
+mod two_histories;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -430,4 +431,20 @@ fn settings_other_than_the_controllers_are_found_out() {
     }
     println!("a tolerance of 50 %: {differ} moments differ, {unexplained} without a reason");
     assert!(unexplained > 0, "a tolerance of 50 % explains all that one of 10 % led to");
+}
+
+/// The time of creation names the HPA, within a second: another cluster has one of the same name.
+#[test]
+fn a_history_of_another_hpa_is_not_used() {
+    let moments = &moments("plain")[..60];
+    let input = moments.last().unwrap();
+    let error = |seconds: i64| {
+        let mut history = history::history(moments, Scrapes::PLAIN);
+        *history.created.as_mut().unwrap() -= seconds;
+        record(input, &history, infer::next_pass(input), Origin::default()).err()
+    };
+    assert!(error(0).is_none() && error(1).is_none());
+    let message = error(2).unwrap().to_string();
+    let other = "the history in Prometheus is not that of plain/web: its HPA was created at";
+    assert!(message.contains(other), "{message}");
 }

@@ -18,7 +18,7 @@ use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{DEPLOYMENT, Evidence};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
 use crate::snapshot::input::Input;
-use crate::snapshot::memory::Recommendation;
+use crate::snapshot::memory::{Recommendation, ScaleEvent};
 use crate::snapshot::written::Written;
 use crate::snapshot::{Scale, Snapshot};
 
@@ -79,6 +79,10 @@ pub fn inherit(
     let (highest, lowest) = recommendations::extremes(&known, sighting.as_ref(), &held);
     let counts = scale_events::changes(&known, &mut grounds);
     let (changes, later) = counts.map(|counts| (counts.next, counts.later)).unzip();
+    let later = later.into_iter().flatten().flat_map(|(list, age)| {
+        [age, SignedDuration::ZERO].map(|age| restarted(&known, &list, age))
+    });
+    let later = later.collect();
     let likely_changes = changes.as_ref().and_then(|lists| lists.first());
     let (scale_up_events, scale_down_events) = scale_events::split(likely_changes);
     let likely = Memory {
@@ -93,8 +97,7 @@ pub fn inherit(
     };
     let (down, up) = recommendations::ends(&known, sighting.as_ref(), &held);
     let is_extra = known.least_gap().is_zero();
-    let possible =
-        Possible { highest, lowest, changes, later: later.unwrap_or_default(), is_extra, down, up };
+    let possible = Possible { highest, lowest, changes, later, is_extra, down, up };
     let knowledge = if sighting.is_none() && held.is_empty() {
         Knowledge::Unknown
     } else {
@@ -108,6 +111,13 @@ pub fn inherit(
         recorded::narrow(&known, sighting.as_ref(), past, &mut remembered);
     }
     remembered
+}
+
+/// Returns the memory of a controller that has found the count some time before the next pass.
+fn restarted(known: &Known<'_>, changes: &[ScaleEvent], age: SignedDuration) -> Memory {
+    let found = Recommendation { replicas: known.current, time: known.now.minus(age) };
+    let (scale_up_events, scale_down_events) = scale_events::split(Some(&changes.to_vec()));
+    Memory { recommendations: vec![found], scale_up_events, scale_down_events }
 }
 
 /// Returns the most likely recommendation, within the bounds of the windows that contain it. Its time is

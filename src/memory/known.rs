@@ -353,9 +353,9 @@ impl Known<'_> {
         self.running_since
     }
 
-    /// Whether a controller that has forgotten a rescale is still held to the count that it found, in either
-    /// direction: it found that a while after the last sign of its predecessor.
-    pub(super) fn is_held_since_restart(&self, rescale: Timestamp) -> bool {
+    /// Returns how old the count may be that a controller found which has forgotten a rescale, if that count still
+    /// holds in either direction: it found it a while after the last sign of its predecessor.
+    pub(super) fn held_since_restart(&self, rescale: Timestamp) -> Option<SignedDuration> {
         let delay = match self.rhythm.at_once_on_start {
             true => SignedDuration::ZERO,
             false => self.rhythm.period,
@@ -373,7 +373,7 @@ impl Known<'_> {
         let window = self.up_window.min(self.down_window).min(self.retention());
         // It is young at the first pass, whenever that is.
         let age = self.latest_pass().duration_since(start.plus(delay)).max(SignedDuration::ZERO);
-        age < window
+        (age < window).then_some(age)
     }
 
     /// Whether the spec may have been different then.

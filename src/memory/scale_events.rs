@@ -27,8 +27,9 @@ const TTL: SignedDuration = SignedDuration::from_hours(1);
 pub(super) struct Counts {
     /// The lists of changes of which one is right at the next pass, the most likely first.
     pub(super) next: Vec<Vec<ScaleEvent>>,
-    /// Lists of a controller that has restarted, and is held to the count that it found until a later pass.
-    pub(super) later: Vec<Vec<ScaleEvent>>,
+    /// Lists of a controller that has restarted, each with the greatest age of the count that it found, which holds
+    /// until a later pass.
+    pub(super) later: Vec<(Vec<ScaleEvent>, SignedDuration)>,
 }
 
 /// Returns the lists of changes; `None` if they may be anything. The times are shifted by how much later than now the
@@ -94,7 +95,10 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Option<Co
     for counted in alternatives {
         let (next, later) = remembered(known, &counted);
         counts.next.extend(at_all_times(known, &counted, &periods, &next));
-        counts.later.extend(at_all_times(known, &counted, &periods, &later));
+        for (list, age) in later {
+            let lists = at_all_times(known, &counted, &periods, &[list]);
+            counts.later.extend(lists.into_iter().map(|list| (list, age)));
+        }
     }
     Some(counts)
 }
@@ -291,7 +295,7 @@ fn none_dropped(known: &Known<'_>, longest: SignedDuration) -> bool {
 fn remembered(
     known: &Known<'_>,
     counted: &[ScaleEvent],
-) -> (Vec<Vec<ScaleEvent>>, Vec<Vec<ScaleEvent>>) {
+) -> (Vec<Vec<ScaleEvent>>, Vec<(Vec<ScaleEvent>, SignedDuration)>) {
     // Passes that store an event overwrite by the periods of their own spec.
     let longest = |up: bool| {
         let rules = known.hpa.spec.behavior.iter();
@@ -313,16 +317,17 @@ fn remembered(
         if forgotten.is_some_and(|time| !known.may_have_restarted_since(time)) {
             continue;
         }
-        let lists = match forgotten {
-            Some(time) if known.is_held_since_restart(time) => &mut held,
-            _ => &mut lists,
-        };
+        let age = forgotten.and_then(|time| known.held_since_restart(time));
         // These bound all choices of what is gone.
         for (ups, downs) in [(true, true), (false, true), (true, false), (false, false)] {
             let kept = |event: &&ScaleEvent| {
                 (if event.replicas > 0 { ups } else { downs }) || !may_be_gone(event)
             };
-            lists.push(counted[since..].iter().filter(kept).copied().collect());
+            let list = counted[since..].iter().filter(kept).copied().collect();
+            match age {
+                Some(age) => held.push((list, age)),
+                None => lists.push(list),
+            }
         }
     }
     lists.dedup();

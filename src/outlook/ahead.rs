@@ -170,7 +170,7 @@ impl Run<'_> {
         let changes: &[Vec<ScaleEvent>] = possible.changes.as_deref().unwrap_or(&none);
         let mut memories = Vec::new();
         for recommendations in [soonest, last] {
-            for changes in changes.iter().chain(&possible.later) {
+            for changes in changes {
                 // An entry older than every window prevents the list from being seeded.
                 let forgotten = Recommendation { replicas: 0, time: Timestamp::MIN };
                 let (scale_up_events, scale_down_events) = crate::memory::split(Some(changes));
@@ -184,6 +184,7 @@ impl Run<'_> {
                 });
             }
         }
+        memories.extend(possible.later.iter().cloned());
         memories
     }
 

@@ -93,7 +93,7 @@ pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Option<Co
     rests_on(by(alternatives.first().cloned().unwrap_or_default()));
     let mut counts = Counts { next: Vec::new(), later: Vec::new() };
     for counted in alternatives {
-        let (next, later) = remembered(known, &counted);
+        let Counts { next, later } = remembered(known, &counted);
         counts.next.extend(at_all_times(known, &counted, &periods, &next));
         for (list, age) in later {
             let lists = at_all_times(known, &counted, &periods, &[list]);
@@ -292,10 +292,7 @@ fn none_dropped(known: &Known<'_>, longest: SignedDuration) -> bool {
 /// forgotten the older ones; it kept none that it made without `behavior`; and a change older than the
 /// longest period of its own direction may have been overwritten by a later one. What a restarted controller has left,
 /// which is held to the count that it found, is returned apart.
-fn remembered(
-    known: &Known<'_>,
-    counted: &[ScaleEvent],
-) -> (Vec<Vec<ScaleEvent>>, Vec<(Vec<ScaleEvent>, SignedDuration)>) {
+fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Counts {
     // Passes that store an event overwrite by the periods of their own spec.
     let longest = |up: bool| {
         let rules = known.hpa.spec.behavior.iter();
@@ -332,7 +329,7 @@ fn remembered(
     }
     lists.dedup();
     held.dedup();
-    (lists, held)
+    Counts { next: lists, later: held }
 }
 
 /// Returns when the next pass may run, if it makes a difference.

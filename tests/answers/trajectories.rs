@@ -166,10 +166,10 @@ fn the_next_pass_ends_inside_the_range_long() {
 fn ends_inside_the_range(every: usize) {
     // The least share of certain answers, and of most likely ones that are right, over all runs.
     for (past, least_certain, least_right) in [
-        (Past::None, 65.0, 90.0),
-        (Past::Kept, 80.0, 95.0),
-        (Past::Led, 84.0, 95.0),
-        (Past::Recorded, 88.0, 95.0),
+        (Past::None, 74.0, 95.0),
+        (Past::Kept, 87.0, 97.0),
+        (Past::Led, 90.0, 97.0),
+        (Past::Recorded, 91.0, 97.0),
     ] {
         let mut all = Share::default();
         for name in NAMES {
@@ -268,7 +268,7 @@ fn stays_certain_under_another_maximum(half_minutes: usize) {
     println!("of {certain} certain answers, {at_the_maximum} are so by the maximum alone");
     assert!(lost.is_empty(), "{lost:#?}");
     assert!(
-        certain >= 100 / half_minutes && at_the_maximum * 10 <= certain,
+        certain >= 100 / half_minutes && at_the_maximum * 8 <= certain,
         "{at_the_maximum} of {certain}"
     );
 }

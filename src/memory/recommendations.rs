@@ -258,7 +258,7 @@ fn raised(known: &Known<'_>, place: usize) -> Option<(i32, Timestamp)> {
 /// before: it did not change the count, or `ScalingLimited` has shown it since.
 fn was_free_before(known: &Known<'_>, before: Timestamp, rescale: Timestamp) -> bool {
     let apart = rescale.duration_since(before);
-    let is_between = apart > known.rhythm.period.saturating_mul(2).minus(SECOND * 2);
+    let is_between = apart > known.rhythm.longest.plus(SECOND * 2);
     let since = |status| known.condition_since("ScalingLimited", status);
     let limited_first = since("True").is_some_and(|it| it.duration_since(rescale).abs() <= SECOND);
     is_between && known.has_been("ScalingActive", "True", before)

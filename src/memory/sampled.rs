@@ -89,6 +89,8 @@ pub fn remember(
             highest,
             lowest,
             changes: is_counted.then_some(changes),
+            later: Vec::new(),
+            is_extra: false,
             down,
             up,
         }),

@@ -576,8 +576,8 @@ fn survives_saving(scenario: &Scenario) -> TestCaseResult {
     let unknown = without_memory(scenario);
     for scenario in [scenario, &unknown] {
         let mut input = read(scenario)?;
-        let lacks_scale = input.surroundings.lacks_scale;
-        input.surroundings = Surroundings { lacks_scale, ..surroundings() };
+        let Surroundings { lacks_scale, lacks_pods, .. } = input.surroundings;
+        input.surroundings = Surroundings { lacks_scale, lacks_pods, ..surroundings() };
         let text = save(&input)?;
         let back =
             common::read(&text).map_err(|e| TestCaseError::fail(format!("{e} in {text}")))?;

@@ -135,6 +135,21 @@ fn uncounted_pods() {
     let young = with_pods(&four, &["web-3"], &unready_since("2026-11-21T05:59:00Z"));
     let starts = (Group::Unready, Clause::InitializingNotReady);
     assert_eq!(uncounted(&young), Some((Severity::Info, vec![starts], answer(7, 7))));
+    // The node is told if it has several of them, and other pods are elsewhere.
+    let on = |name: &str| json!({"spec": {"nodeName": name}});
+    let node = |items: &[Value]| {
+        let Facts::UncountedPods(facts) = only(Code::UncountedPods, items)?.facts else {
+            return None;
+        };
+        facts.node
+    };
+    let two = unmeasured(unmeasured(four.clone(), "web-3"), "web-2");
+    let bad = with_pods(&two, &["web-2", "web-3"], &on("a"));
+    assert_eq!(node(&bad), None);
+    assert_eq!(node(&with_pods(&bad, &["web-0"], &on("b"))).as_deref(), Some("a"));
+    assert_eq!(node(&with_pods(&bad, &["web-3"], &on("b"))), None);
+    let alone = with_pods(&one, &["web-3"], &on("a"));
+    assert_eq!(node(&with_pods(&alone, &["web-0"], &on("b"))), None);
     // Two that use next to nothing change nothing if they count, but 3.2 over 6 pods is within the tolerance,
     // and over the 4 others it is 7.
     let six = state(&[cpu()], &["80m", "80m", "80m", "80m", "2m", "2m"]);

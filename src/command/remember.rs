@@ -19,7 +19,6 @@ use crate::numbers;
 use crate::pass::Pass;
 use crate::saved::file;
 use crate::snapshot::Snapshot;
-use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::{Memory, Recommendation};
@@ -145,9 +144,6 @@ async fn look_at_states(session: &Session, input: &mut Input, at: Option<&ScaleA
     let since = now.minus(infer::window(hpa, controller));
     let OldVersions { states, counted } =
         look_back(session, hpa, since, target, evidence.counted).await;
-    let alike = snapshot.has_pods_alike();
-    let counted: Vec<Counted> = counted.into_iter().map(|it| Counted { alike, ..it }).collect();
-    evidence.counted = evidence.counted.map(|counted| Counted { alike, ..counted });
     let seen = states::seen(hpa, controller, &states, &counted, Chain::Whole);
     evidence.rescales = states::rescales_seen(hpa, &states);
     if seen.len() > evidence.seen.len() {

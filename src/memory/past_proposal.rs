@@ -6,10 +6,10 @@
 use std::ops::RangeInclusive;
 
 use crate::apimachinery::quantity::Quantity;
-use crate::engine::rules::Rules;
 use crate::snapshot::controller::{Controller, Tolerances};
 use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, MetricValueStatus};
+use crate::version::Version;
 
 /// The proposal of a pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,25 +61,27 @@ pub(super) fn read(
     let requested = hpa.status.current_replicas;
     let pods = there.map_or(requested, |n| n.min(requested));
     let tolerances = controller.tolerances(&hpa.spec);
-    let rules = Rules::of(&controller.version, controller.gates_in(&controller.version));
     let reported = hpa.status.current_metrics.as_deref().unwrap_or_default();
     // A pass that could not compute a metric leaves a gap; older controllers leave none.
     if reported.is_empty() || reported.len() != hpa.spec.metrics.len() {
         return PastProposal { metrics: vec![vec![UNKNOWN]], likely: None };
     }
+    // Live, the count is only read for a metric that compares an average over it: a saved state says no more.
+    let counted = counted.filter(|_| hpa.spec.metrics.iter().any(is_average_over_target));
+    let replicas = counted.map(|counted| counted.replicas);
+    let version = &controller.version;
+    let terms = Terms { version, tolerances, requested, counted: replicas };
     let (mut metrics, mut likely) = (Vec::new(), None);
     for (spec, status) in hpa.spec.metrics.iter().zip(reported) {
         let Some(current) = status.current().filter(|_| status.type_ == spec.type_) else {
             metrics.push(vec![UNKNOWN]);
             continue;
         };
-        let replicas = counted.map(|counted| counted.replicas);
         let total = replicas.and_then(|counted| of_total(spec, current, counted, tolerances));
         likely = likely.max(match &total {
             Some(range) => Some(*range.end()),
             None => of_pods(spec, current, (requested, pods), tolerances),
         });
-        let terms = Terms { rules: &rules, tolerances: &tolerances, requested, counted };
         metrics.push(match total {
             Some(range) => vec![range],
             None => terms.values(spec, current).unwrap_or_else(|| vec![UNKNOWN]),
@@ -90,11 +92,12 @@ pub(super) fn read(
 
 /// What decides between a value of pods and a proposal.
 struct Terms<'t> {
-    rules: &'t Rules,
-    tolerances: &'t Tolerances,
+    version: &'t Version,
+    tolerances: Tolerances,
     /// The replicas that the pass found requested.
     requested: i32,
-    counted: Option<&'t Counted>,
+    /// The target's `status.replicas`, if known.
+    counted: Option<i32>,
 }
 
 impl Terms<'_> {
@@ -115,41 +118,20 @@ impl Terms<'_> {
         };
         let is_of_pods = utilization.is_some() || averages().is_some();
         // Before 1.26 a pod without metrics was assumed to use what it requests, even if the target is more.
-        let fills =
-            self.rules.missing_at_target || wanted.average_utilization.is_none_or(|it| it <= 100);
+        let fills = self.version.fills_missing_at_target()
+            || wanted.average_utilization.is_none_or(|it| it <= 100);
         // Pods that lack metrics bring a ratio nearer to 1, or to its other side; both change nothing.
         let stays = ratio > 1.0
             || ratio < 1.0 && fills
-            || ratio == 1.0 && (utilization.is_some() || !self.rules.balanced_fills_zero);
-        if self.rules.is_within(self.tolerances, ratio) {
+            || ratio == 1.0 && (utilization.is_some() || !self.version.fills_balanced_with_zero());
+        if self.tolerances.contain(ratio, self.version.has_tolerance_interval()) {
             return (stays || !is_of_pods).then(|| vec![self.requested..=self.requested]);
         }
         let counted = self.counted.filter(|_| is_of_pods)?;
-        if (0.0..1.0).contains(&ratio) {
-            let most = (ratio * f64::from(counted.replicas)).ceil() as i32;
-            return Some(vec![0..=most.max(self.requested)]);
-        }
-        let (wanted, percent) = utilization.filter(|_| counted.alike && ratio > 1.0)?;
-        let least = self.least(wanted, percent, counted.replicas)?;
-        Some(vec![self.requested..=self.requested, least..=i32::MAX])
-    }
-
-    /// Returns the fewest replicas to which a utilization above the target can have led, of pods with the same
-    /// requests of which at least one had metrics: the others counted as zero.
-    fn least(&self, wanted: i32, percent: i32, pods: i32) -> Option<i32> {
-        let (percent, all) = (i64::from(percent), i64::from(pods));
-        let outside = |percent: &i64| {
-            let ratio = *percent as f64 / f64::from(wanted);
-            ratio > 1.0 && !self.rules.is_within(self.tolerances, ratio)
-        };
-        // Percentages are truncated, so the share of these may be anything below the next.
-        let of = |measured: i64| {
-            let (least, most) = (percent * measured / all, ((percent + 1) * measured - 1) / all);
-            (least..=most).find(outside)
-        };
-        let share = (1..=all).find_map(of)?;
-        let replicas = (share as f64 / f64::from(wanted) * f64::from(pods)).ceil();
-        (replicas <= f64::from(i32::MAX)).then_some(replicas as i32)
+        (0.0..1.0).contains(&ratio).then(|| {
+            let most = (ratio * f64::from(counted)).ceil() as i32;
+            vec![0..=most.max(self.requested)]
+        })
     }
 }
 
@@ -239,9 +221,9 @@ mod tests {
 
     const ANY: i32 = i32::MAX;
 
-    fn of(replicas: i32, alike: bool) -> Counted {
+    fn of(replicas: i32) -> Counted {
         let (since, until) = (Timestamp::MIN, Timestamp::MAX);
-        Counted { replicas, since, until, alike }
+        Counted { replicas, since, until }
     }
 
     fn external(wanted: &str, average: &str) -> [Value; 2] {
@@ -310,7 +292,7 @@ mod tests {
             (vec![external("1e10", "4503599627370496m")], Some(1), 451..=451, Some(451)),
             (vec![external("1e10", "5e11")], Some(10), 0..=ANY, Some(500)),
         ] {
-            let counted = counted.map(|replicas| of(replicas, false));
+            let counted = counted.map(of);
             let asked = read(&hpa(&metrics), &Controller::default(), counted.as_ref(), None);
             let found = asked.within(&(0..=ANY));
             assert_eq!((found, asked.likely), (Some(range.into_inner()), likely), "{metrics:?}");
@@ -322,7 +304,7 @@ mod tests {
         let mut hpa = hpa(&[external("10", "1"), external("10", "2")]);
         let metrics = hpa.status.current_metrics.as_mut().unwrap();
         metrics.pop();
-        let asked = read(&hpa, &Controller::default(), Some(&of(10, false)), None);
+        let asked = read(&hpa, &Controller::default(), Some(&of(10)), None);
         assert_eq!((asked.within(&(0..=ANY)), asked.likely), (Some((0, ANY)), None));
     }
 
@@ -336,26 +318,13 @@ mod tests {
         }
     }
 
-    /// Of 10 pods with the same requests, one with metrics at 600 % of a target of 60 % is 60 % over all: no reason
-    /// to scale. Two are 120 %, which asks for 20.
+    /// Below the target nothing asks for more replicas.
     #[test]
-    fn a_mean_above_the_target_leads_to_no_fewer_than_if_few_pods_had_metrics() {
-        for (metrics, alike, within, range) in [
-            (vec![cpu(60, 600)], true, 0..=ANY, Some((10, ANY))),
-            (vec![cpu(60, 600)], true, 11..=ANY, Some((20, ANY))),
-            (vec![cpu(60, 600)], true, 11..=19, None),
-            (vec![cpu(60, 600)], true, 0..=19, Some((10, 10))),
-            (vec![cpu(60, 600)], false, 11..=ANY, Some((11, ANY))),
-            // With fewer than all of them, it is 55 % at most.
-            (vec![cpu(50, 61)], true, 11..=ANY, Some((13, ANY))),
-            (vec![cpu(60, 600), external("10", "15")], true, 11..=ANY, Some((15, ANY))),
-            // Below the target nothing asks for more replicas.
-            (vec![cpu(50, 44)], false, 0..=ANY, Some((0, 10))),
-            (vec![cpu(50, 44)], false, 11..=ANY, None),
-        ] {
-            let asked = read(&hpa(&metrics), &Controller::default(), Some(&of(10, alike)), None);
-            assert_eq!(asked.within(&within), range, "{metrics:?} {within:?}");
-        }
+    fn a_mean_below_the_target_leads_to_no_more() {
+        let hpa = hpa(&[cpu(50, 44), external("10", "4")]);
+        let asked = read(&hpa, &Controller::default(), Some(&of(10)), None);
+        assert_eq!(asked.within(&(0..=ANY)), Some((4, 10)));
+        assert_eq!(asked.within(&(11..=ANY)), None);
     }
 
     /// The average was assumed for pods without metrics before 1.28, and what they request before 1.26.

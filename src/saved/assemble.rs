@@ -70,9 +70,6 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
         pod.namespace.as_deref().unwrap_or(default_namespace) == snapshot.hpa.namespace
     };
     snapshot.pods = objects.pods.into_iter().filter(in_namespace).collect();
-    if let Some(counted) = &mut input.evidence.counted {
-        counted.alike = input.snapshot.has_pods_alike();
-    }
     input.remark();
     input.doubt_clock();
     Ok(input)

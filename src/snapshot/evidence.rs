@@ -43,8 +43,6 @@ pub struct Counted {
     pub since: Timestamp,
     /// When it was read.
     pub until: Timestamp,
-    /// All its pods have the same requests, as the pods of one template do.
-    pub alike: bool,
 }
 
 /// All rescales by the controller since some time, derived from the HPA states that its passes left.
@@ -96,7 +94,7 @@ impl Counted {
         until: Timestamp,
     ) -> Option<Self> {
         let since = last_write(managed, true)?;
-        (replicas > 0).then_some(Self { replicas, since, until, alike: false })
+        (replicas > 0).then_some(Self { replicas, since, until })
     }
 }
 

@@ -94,17 +94,6 @@ impl Snapshot {
         self.scale_update_error.clone().or_else(|| is_refused.then(refusal))
     }
 
-    /// Whether all pods of the target have the same requests.
-    pub(crate) fn has_pods_alike(&self) -> bool {
-        let Ok(Scale { selector, .. }) = &self.scale else { return false };
-        let mut pods = self.pods.iter().filter(|pod| selector.matches(&pod.labels));
-        let Some(first) = pods.next() else { return false };
-        pods.all(|pod| {
-            (&pod.containers, &pod.init_containers) == (&first.containers, &first.init_containers)
-                && (&pod.requests, &pod.overhead) == (&first.requests, &first.overhead)
-        })
-    }
-
     /// Whether a sample is older than twice the window over which it was measured: a newer one should
     /// exist by now.
     pub(crate) fn is_stale(&self, timestamp: Timestamp, window: SignedDuration) -> bool {

@@ -334,7 +334,7 @@ impl World {
     /// Returns the current target.
     pub(crate) fn counted(&self) -> Counted {
         let (since, until) = (whole(self.there_since), whole(self.now));
-        Counted { replicas: self.there, since, until, alike: false }
+        Counted { replicas: self.there, since, until }
     }
 
     /// Moves the target closer to its desired replicas, or changes its status otherwise.

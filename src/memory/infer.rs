@@ -96,8 +96,7 @@ pub fn inherit(
         scale_down_events,
     };
     let (down, up) = recommendations::ends(&known, sighting.as_ref(), &held);
-    let is_extra = known.least_gap().is_zero();
-    let possible = Possible { highest, lowest, changes, later, is_extra, down, up };
+    let possible = Possible { highest, lowest, changes, later, down, up };
     let knowledge = if sighting.is_none() && held.is_empty() {
         Knowledge::Unknown
     } else {

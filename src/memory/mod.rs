@@ -68,9 +68,6 @@ pub struct Possible {
     /// What a controller may remember that has restarted, and is held to the count that it found at the next pass.
     #[serde(skip)]
     pub later: Vec<Memory>,
-    /// The next pass, or one before it that is still young, may be an extra one: the regular one may follow at once.
-    #[serde(skip)]
-    pub is_extra: bool,
     /// The lists with which a hold against scaling down ends soonest and last.
     #[serde(skip)]
     pub down: Ends,

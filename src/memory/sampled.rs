@@ -90,7 +90,6 @@ pub fn remember(
             lowest,
             changes: is_counted.then_some(changes),
             later: Vec::new(),
-            is_extra: false,
             down,
             up,
         }),

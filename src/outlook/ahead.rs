@@ -24,8 +24,6 @@ use crate::snapshot::memory::{Recommendation, ScaleEvent};
 const PASSES: i32 = 10_000;
 /// The maximum number of changes: small steps toward a distant goal could take long.
 const STEPS: usize = 32;
-/// How soon a regular pass may follow an extra one.
-const AT_ONCE: SignedDuration = SignedDuration::from_secs(1);
 
 /// Returns the most likely course after this pass while the metrics ask for the same, with the bounds of
 /// every other course that the memory allows: a row for each later time at which one of them changes.
@@ -46,7 +44,7 @@ pub(crate) fn ahead(
     let controller = &snapshot.controller;
     let rules = Rules::of(&controller.version, controller.gates);
     let run = Run { snapshot, current: scale.spec_replicas, desired: proposal.max(0), rules };
-    let course = run.steps(seeded(&remembered.likely, run.current, snapshot.now), false);
+    let course = run.steps(seeded(&remembered.likely, run.current, snapshot.now));
     let stops = remembered.possible.as_ref().map(|possible| run.stops(possible));
     let mut times: BTreeSet<Timestamp> = order::set(course.iter().map(|(_, time)| *time));
     let bounds = stops.iter().flatten();
@@ -104,12 +102,8 @@ struct Run<'s> {
 impl Run<'_> {
     /// Returns where the courses that a memory allows stop, with the bounds of when.
     fn stops(&self, possible: &Possible) -> Vec<Stop> {
-        let memories = self.memories(possible);
-        let mut runs: Vec<Vec<(i32, Timestamp)>> =
-            memories.iter().map(|memory| self.steps(memory.clone(), false)).collect();
-        if possible.is_extra {
-            runs.extend(memories.into_iter().map(|memory| self.steps(memory, true)));
-        }
+        let runs: Vec<Vec<(i32, Timestamp)>> =
+            self.memories(possible).into_iter().map(|memory| self.steps(memory)).collect();
         // What one past reaches step by step, another skips. A count that is reached again is another
         // step.
         let all: BTreeSet<i32> = order::set(runs.iter().flatten().map(|(replicas, _)| *replicas));
@@ -188,9 +182,8 @@ impl Run<'_> {
         memories
     }
 
-    /// Returns the counts that this pass and the later ones lead to, with the times of their passes. A regular
-    /// pass may follow an extra one at once.
-    fn steps(&self, mut memory: Memory, is_extra: bool) -> Vec<(i32, Timestamp)> {
+    /// Returns the counts that this pass and the later ones lead to, with the times of their passes.
+    fn steps(&self, mut memory: Memory) -> Vec<(i32, Timestamp)> {
         let Snapshot { hpa, controller, now, .. } = self.snapshot;
         let period = controller.sync_period.max(SignedDuration::from_secs(1));
         let longest = longest_wait(&hpa.spec, controller);
@@ -203,10 +196,7 @@ impl Run<'_> {
         let newest = times.chain(memory.recommendations.iter().map(|past| past.time)).max();
         let mut until = newest.map_or(*now, |newest| newest.max(*now)).plus(longest.plus(period));
         for pass in 0..PASSES {
-            let time = match pass {
-                1.. if is_extra => now.plus(period.saturating_mul(pass - 1)).plus(AT_ONCE),
-                _ => now.plus(period.saturating_mul(pass)),
-            };
+            let time = now.plus(period.saturating_mul(pass));
             if time > until || current == 0 || steps.len() == STEPS {
                 break;
             }

@@ -132,6 +132,8 @@ fn run(
         if let Some(alone) = alone
             && decision.proposal.is_some()
             && current != 0
+            // The table promises passes that are a sync period apart: a regular one may follow an extra one sooner.
+            && !alone.next_is_extra()
         {
             let at = format!("seed {seed} {shape:?} pass {pass} at {seen_at}");
             follows(alone, &snapshot.hpa, controller, &evidence, &at);

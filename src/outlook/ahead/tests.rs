@@ -133,25 +133,11 @@ fn a_course_has_a_maximum_of_steps() {
     // From zero the controller follows another rule.
     let rules = Rules::of(&snapshot.controller.version, snapshot.controller.gates);
     let run = Run { snapshot: &snapshot, current: 0, desired: 5, rules };
-    assert_eq!(run.steps(Memory::default(), false), []);
+    assert_eq!(run.steps(Memory::default()), []);
     // If it is unknown what rate limits count, at once.
     let unknown = memory(&[], possible(Ends::default(), Ends::default(), false));
     let found = rows(&snapshot, &unknown);
     assert!(found.iter().all(|(_, _, min, max)| (*min, *max) == (1, 40)), "{found:?}");
-}
-
-/// With a sync period of 300 s, the recommendation of 50 no longer counts at the regular pass that comes a period
-/// later; at one right after an extra pass it does.
-#[test]
-fn a_regular_pass_may_follow_an_extra_one_at_once() {
-    let mut snapshot = snapshot(2, 5, &json!({"maxReplicas": 50}));
-    snapshot.controller.sync_period = SignedDuration::from_secs(300);
-    let found = |is_extra| {
-        let possible = possible(ends(&[], &[(50, 0)]), Ends::default(), true);
-        rows(&snapshot, &memory(&[], possible.map(|it| Possible { is_extra, ..it })))
-    };
-    assert_eq!(found(false), [(300, 5, 5, 5)]);
-    assert_eq!(found(true), [(1, 4, 4, 8), (300, 5, 5, 8)]);
 }
 
 /// A hold that ends at 30, 105 or 210.

@@ -301,6 +301,11 @@ impl World {
                 && evidence.events.iter().all(|event| event.is_about(&self.hpa))
     }
 
+    /// Whether the next pass is an extra one.
+    pub(crate) fn next_is_extra(&self) -> bool {
+        self.next_pass < self.due
+    }
+
     /// Whether a controller was restarted, without an election, and has made no pass since.
     pub(crate) fn is_back(&self) -> bool {
         let first = match self.at_once_on_start() {

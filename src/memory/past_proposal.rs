@@ -318,13 +318,17 @@ mod tests {
         }
     }
 
-    /// Below the target nothing asks for more replicas.
+    /// Below the target nothing asks for more replicas; without a metric for which a target is read, its count that a
+    /// saved state has says no more than a cluster.
     #[test]
     fn a_mean_below_the_target_leads_to_no_more() {
-        let hpa = hpa(&[cpu(50, 44), external("10", "4")]);
-        let asked = read(&hpa, &Controller::default(), Some(&of(10)), None);
-        assert_eq!(asked.within(&(0..=ANY)), Some((4, 10)));
-        assert_eq!(asked.within(&(11..=ANY)), None);
+        for (metrics, any, more) in [
+            (vec![cpu(50, 44), external("10", "4")], Some((4, 10)), None),
+            (vec![cpu(50, 44)], Some((0, ANY)), Some((11, ANY))),
+        ] {
+            let asked = read(&hpa(&metrics), &Controller::default(), Some(&of(10)), None);
+            assert_eq!((asked.within(&(0..=ANY)), asked.within(&(11..=ANY))), (any, more));
+        }
     }
 
     /// The average was assumed for pods without metrics before 1.28, and what they request before 1.26.

@@ -51,6 +51,21 @@ impl Version {
         self.minor == 35 || self.minor >= 37
     }
 
+    /// Whether a pod without metrics counts as using the target value if that is more than its request (1.26).
+    pub(crate) fn fills_missing_at_target(&self) -> bool {
+        self.minor >= 26
+    }
+
+    /// Whether averages at a ratio of exactly 1 count pods without metrics as zero usage (before 1.28).
+    pub(crate) fn fills_balanced_with_zero(&self) -> bool {
+        self.minor < 28
+    }
+
+    /// Whether the tolerance is an interval around 1, not a distance from it (1.33).
+    pub(crate) fn has_tolerance_interval(&self) -> bool {
+        self.minor >= 33
+    }
+
     /// Returns why the rules of this version are uncertain.
     pub fn caveat(&self) -> Option<&'static str> {
         match self.minor {

@@ -102,17 +102,17 @@ impl Rules {
             both_directions: minor >= 25,
             errors_name_metric: minor >= 25,
             rejects_shared_pods: minor >= 26,
-            missing_at_target: minor >= 26,
+            missing_at_target: version.fills_missing_at_target(),
             requests_last: minor >= 26,
             usage_words: minor >= 26,
             partial_error: minor >= 27,
             container_words: minor >= 27,
             rejects_container_metrics: minor >= 27 && !gates.container_metrics,
-            balanced_fills_zero: minor < 28,
+            balanced_fills_zero: version.fills_balanced_with_zero(),
             sidecars: minor >= 29,
             reports_failed_metrics: minor >= 29,
             messages_are_formats: minor < 29,
-            tolerance_interval: minor >= 33,
+            tolerance_interval: version.has_tolerance_interval(),
             container_may_be_missing: minor >= 33,
             reports_described_object: minor >= 33,
             binary_memory: minor >= 34,
@@ -145,12 +145,6 @@ impl Rules {
 
     /// Whether a ratio is close enough to 1 to change nothing. Both ends count; NaN is outside.
     pub(crate) fn is_within(&self, tolerances: &Tolerances, ratio: f64) -> bool {
-        let Tolerances { down, up } = *tolerances;
-        if self.tolerance_interval {
-            (1.0 - down) <= ratio && ratio <= (1.0 + up)
-        } else {
-            // Such versions have one tolerance for both directions.
-            (1.0 - ratio).abs() <= up
-        }
+        tolerances.contain(ratio, self.tolerance_interval)
     }
 }

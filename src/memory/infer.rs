@@ -18,7 +18,7 @@ use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{DEPLOYMENT, Evidence};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
 use crate::snapshot::input::Input;
-use crate::snapshot::memory::Recommendation;
+use crate::snapshot::memory::{Recommendation, ScaleEvent};
 use crate::snapshot::written::Written;
 use crate::snapshot::{Scale, Snapshot};
 
@@ -77,7 +77,12 @@ pub fn inherit(
     };
     let held = recommendations::held(&known, sighting.as_ref(), &mut grounds);
     let (highest, lowest) = recommendations::extremes(&known, sighting.as_ref(), &held);
-    let changes = scale_events::changes(&known, &mut grounds);
+    let counts = scale_events::changes(&known, &mut grounds);
+    let (changes, later) = counts.map(|counts| (counts.next, counts.later)).unzip();
+    let later = later.into_iter().flatten().flat_map(|(list, age)| {
+        [age, SignedDuration::ZERO].map(|age| restarted(&known, &list, age))
+    });
+    let later = later.collect();
     let likely_changes = changes.as_ref().and_then(|lists| lists.first());
     let (scale_up_events, scale_down_events) = scale_events::split(likely_changes);
     let likely = Memory {
@@ -91,7 +96,7 @@ pub fn inherit(
         scale_down_events,
     };
     let (down, up) = recommendations::ends(&known, sighting.as_ref(), &held);
-    let possible = Possible { highest, lowest, changes, down, up };
+    let possible = Possible { highest, lowest, changes, later, down, up };
     let knowledge = if sighting.is_none() && held.is_empty() {
         Knowledge::Unknown
     } else {
@@ -105,6 +110,13 @@ pub fn inherit(
         recorded::narrow(&known, sighting.as_ref(), past, &mut remembered);
     }
     remembered
+}
+
+/// Returns the memory of a controller that has found the count some time before the next pass.
+fn restarted(known: &Known<'_>, changes: &[ScaleEvent], age: SignedDuration) -> Memory {
+    let found = Recommendation { replicas: known.current, time: known.now.minus(age) };
+    let (scale_up_events, scale_down_events) = scale_events::split(Some(&changes.to_vec()));
+    Memory { recommendations: vec![found], scale_up_events, scale_down_events }
 }
 
 /// Returns the most likely recommendation, within the bounds of the windows that contain it. Its time is

@@ -22,7 +22,7 @@ const TAKEOVER: SignedDuration = SignedDuration::from_secs(13);
 /// From this many passes on after a status, the next one may be at any time.
 const MOST_GAPS: i32 = 8;
 /// How much longer than the sync period it usually takes from one pass to the next.
-const USUAL_DELAY: SignedDuration = SignedDuration::from_millis(40);
+pub(super) const USUAL_DELAY: SignedDuration = SignedDuration::from_millis(40);
 /// A controller without leader election, such as k3s on SQLite, is back this soon.
 const RESTART: SignedDuration = SignedDuration::from_secs(4);
 
@@ -47,6 +47,8 @@ pub(super) struct Known<'k> {
     leader_left: bool,
     /// The rescales that events report, the oldest first.
     pub(super) rescales: Vec<Rescale>,
+    /// The first and the last time of each event about rescales.
+    rescale_spans: Vec<(Timestamp, Timestamp)>,
     /// What was observed of earlier passes.
     pub(super) seen: &'k [SeenPass],
     /// All rescales since some time.
@@ -123,6 +125,7 @@ impl<'k> Known<'k> {
             seen: &evidence.seen,
             rescales_seen: evidence.rescales.as_ref(),
             rescales: rescales(&own),
+            rescale_spans: rescale_spans(&own),
             scaled: &evidence.scaled,
             counts_rescale: false,
             event_count: own.iter().map(|event| i64::from(event.count)).sum(),
@@ -144,6 +147,18 @@ impl Known<'_> {
     /// Returns when a pass wrote the status.
     pub(super) fn status_written(&self) -> Option<Timestamp> {
         self.hpa.written.status.filter(|_| !self.hpa.written.by_us)
+    }
+
+    /// Returns since when a condition has had a status; `None` if it has another.
+    pub(super) fn condition_since(&self, type_: &str, status: &str) -> Option<Timestamp> {
+        let mut conditions = self.hpa.status.conditions.iter();
+        let found = conditions.find(|condition| condition.type_ == type_)?;
+        found.last_transition_time.filter(|_| found.status == status)
+    }
+
+    /// Whether a condition has had a status since some time.
+    pub(super) fn has_been(&self, type_: &str, status: &str, since: Timestamp) -> bool {
+        self.condition_since(type_, status).is_some_and(|changed| changed <= since)
     }
 
     /// Returns when the status was written, if no pass can have run since.
@@ -253,13 +268,25 @@ impl Known<'_> {
     /// Returns the earliest time at which the last pass, whose status is the current one, may have
     /// run. A running controller has passed since; a stopped one has forgotten everything.
     pub(super) fn last_pass(&self) -> Timestamp {
-        let running = self.last_before(self.now);
-        self.status_written().map_or(running, |written| running.max(written.minus(SECOND)))
+        let running = self.last_before(self.now, None);
+        self.status_written().map_or(running, |written| {
+            let since = written.minus(SECOND);
+            let unbroken = Some(written).filter(|_| !self.may_have_restarted_since(since));
+            self.last_before(self.now, unbroken).max(since)
+        })
     }
 
-    /// Returns the earliest time of the last pass before a time, if the controller was running then.
-    pub(super) fn last_before(&self, time: Timestamp) -> Timestamp {
-        time.minus(self.rhythm.longest).minus(SECOND)
+    /// Returns the earliest time of the last pass before a time, if the controller was running then; and, if it
+    /// was since the pass that wrote its status at another time, with the passes between the two.
+    pub(super) fn last_before(&self, time: Timestamp, since: Option<Timestamp>) -> Timestamp {
+        let Rhythm { period, longest, .. } = self.rhythm;
+        let running = time.minus(longest).minus(SECOND);
+        since.filter(|since| self.is_regular_since(since.minus(SECOND))).map_or(running, |since| {
+            let span = running.duration_since(since).minus(SECOND).as_millis().max(0);
+            let passes = (span + longest.as_millis() - 1) / longest.as_millis().max(1);
+            let passes = i32::try_from(passes).unwrap_or(i32::MAX);
+            running.max(since.minus(SECOND).plus(period.saturating_mul(passes)))
+        })
     }
 
     /// Whether the controller may have restarted since. If its first pass comes a sync period
@@ -305,9 +332,14 @@ impl Known<'_> {
         };
         let unbroken = RESTART.plus(first_pass).minus(SECOND);
         let mut since = self.status_written()?;
-        for write in self.writes().rev() {
-            if since.duration_since(write) < unbroken {
-                since = since.min(write);
+        let writes = self.writes().map(|write| (write, write));
+        // A recorder only repeats its own events.
+        let rescales = self.rescale_spans.iter().copied();
+        let mut signs: Vec<(Timestamp, Timestamp)> = writes.chain(rescales).collect();
+        order::sort_by_key(&mut signs, |(_, last)| *last);
+        for (first, last) in signs.into_iter().rev() {
+            if since.duration_since(last) < unbroken {
+                since = since.min(first);
             }
         }
         // The last pass still counts its last rescale.
@@ -317,8 +349,31 @@ impl Known<'_> {
 
     /// Returns the same for the controller of the next pass, if it is the same one.
     pub(super) fn still_running_since(&self) -> Option<Timestamp> {
-        self.fresh().filter(|_| self.now <= self.last_pass().plus(TAKEOVER))?;
+        self.fresh().filter(|written| self.now <= written.minus(SECOND).plus(TAKEOVER))?;
         self.running_since
+    }
+
+    /// Returns how old the count may be that a controller found which has forgotten a rescale, if that count still
+    /// holds in either direction: it found it a while after the last sign of its predecessor.
+    pub(super) fn held_since_restart(&self, rescale: Timestamp) -> Option<SignedDuration> {
+        let delay = match self.rhythm.at_once_on_start {
+            true => SignedDuration::ZERO,
+            false => self.rhythm.period,
+        };
+        let start = match self.lease {
+            Some(lease) => lease.acquired,
+            None => {
+                let ran = self.running_since.is_some_and(|since| since <= rescale.plus(SECOND));
+                let sign = self.status_written().filter(|_| ran).unwrap_or(rescale);
+                // Without an election it would be back sooner.
+                let away = if sign == rescale { RESTART } else { TAKEOVER };
+                sign.minus(SECOND).plus(away)
+            }
+        };
+        let window = self.up_window.min(self.down_window).min(self.retention());
+        // It is young at the first pass, whenever that is.
+        let age = self.latest_pass().duration_since(start.plus(delay)).max(SignedDuration::ZERO);
+        (age < window).then_some(age)
     }
 
     /// Whether the spec may have been different then.
@@ -347,6 +402,12 @@ impl Known<'_> {
             |first| self.least_age(first) >= window,
             |until| self.least_age_before(until) >= window,
         )
+    }
+
+    /// Whether all passes in a window that ends with the next pass have left the current status.
+    pub(super) fn are_all_current(&self, window: SignedDuration) -> bool {
+        let written = self.status_written().filter(|_| self.status_since.is_some());
+        written.is_some_and(|written| self.least_age_before(written) >= window)
     }
 
     /// Returns what was observed, except what `is_over`, judging by when it was overwritten. The
@@ -437,16 +498,28 @@ impl Known<'_> {
     }
 
     /// Returns what the passes that left the current status have put into the list besides what they
-    /// recommended: the replicas that they found, if one of them may be the first of a controller.
-    pub(super) fn listed_last(&self) -> Option<i32> {
+    /// recommended: the replicas that they found, if one of them may be the first of a controller; and the least
+    /// age of that at the next pass.
+    pub(super) fn listed_last(&self) -> Option<(i32, SignedDuration)> {
         let written = self.hpa.written.status?;
-        self.may_be_first(written, self.now).then_some(self.hpa.status.current_replicas)
+        let leads = self.lease.is_some_and(|lease| lease.acquired.plus(SECOND) <= written);
+        let age = match self.is_first_pass(written) {
+            true if leads => self.least_age(written),
+            false if !self.may_have_started(written, self.now) => return None,
+            _ => self.least_gap(),
+        };
+        Some((self.hpa.status.current_replicas, age))
     }
 
     /// Whether one of the passes that left a status, which was written at some time and in place until
     /// another, may be the first pass of a controller over this HPA.
     fn may_be_first(&self, written: Timestamp, until: Timestamp) -> bool {
-        let has_started = match self.lease {
+        self.may_have_started(written, until) || self.is_first_pass(written)
+    }
+
+    /// Whether one of these passes may be the first of a controller that found the HPA.
+    fn may_have_started(&self, written: Timestamp, until: Timestamp) -> bool {
+        match self.lease {
             Some(lease) => {
                 // The first pass comes a sync period after the start, unless it comes at once.
                 let delay = match self.rhythm.at_once_on_start {
@@ -457,8 +530,7 @@ impl Known<'_> {
                 until.plus(SECOND) >= lease.acquired.plus(delay) && written <= latest
             }
             None => self.running_since.is_none_or(|since| written <= since.plus(SECOND * 2)),
-        };
-        has_started || self.is_first_pass(written)
+        }
     }
 
     /// Returns the minimum age, at the next pass, of what was done before a pass wrote its status at some
@@ -508,6 +580,14 @@ fn status_lost(events: &[&Event]) -> Option<Timestamp> {
     lost.filter_map(|event| event.last).max()
 }
 
+/// Returns the first and the last time of each event about rescales.
+fn rescale_spans(events: &[&Event]) -> Vec<(Timestamp, Timestamp)> {
+    let rescales = events.iter().filter(|event| event.reason == "SuccessfulRescale");
+    rescales
+        .filter_map(|event| event.first.or(event.last).zip(event.last.or(event.first)))
+        .collect()
+}
+
 /// Returns the rescales that events report, the oldest first. A repeated event only reports its first and
 /// its last time.
 fn rescales(events: &[&Event]) -> Vec<Rescale> {
@@ -530,7 +610,8 @@ fn rescales(events: &[&Event]) -> Vec<Rescale> {
         if event.count > 1 {
             rescales.extend(first.map(|time| rescale(time, separate.is_some())));
         }
-        rescales.extend(last.map(|time| rescale(time, separate.is_some() || event.count > 2)));
+        let hides = event.count > if separate.is_some() { 1 } else { 2 };
+        rescales.extend(last.map(|time| rescale(time, hides)));
     }
     order::sort_by_key(&mut rescales, |rescale| rescale.time);
     // What a gap hides lies anywhere since the first of the repeats.

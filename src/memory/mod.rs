@@ -65,6 +65,9 @@ pub struct Possible {
     /// The scale changes that a rate limit may count, as alternative lists of which one is right; `None` if
     /// they may be anything. Added replicas are positive.
     pub changes: Option<Vec<Vec<ScaleEvent>>>,
+    /// What a controller may remember that has restarted, and is held to the count that it found at the next pass.
+    #[serde(skip)]
+    pub later: Vec<Memory>,
     /// The lists with which a hold against scaling down ends soonest and last.
     #[serde(skip)]
     pub down: Ends,

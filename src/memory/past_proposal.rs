@@ -1,56 +1,138 @@
-//! What the metrics of a pass asked for, according to the values in its `status.currentMetrics`. An
-//! average over the target's `status.replicas` leads back to the total and so to the proposal. The
-//! other values are averages over pods that are no longer known, some of which may have lacked
-//! metrics: they show what was likely, and bound nothing.
+//! What the metrics of a pass asked for, according to the values in its `status.currentMetrics`. An average over
+//! the target's `status.replicas` leads back to the total and so to the proposal. An average over pods does not,
+//! because some of them may have lacked metrics; but it shows whether there was a reason to scale, and how far the
+//! proposal can have been from the replicas.
 
 use std::ops::RangeInclusive;
 
 use crate::apimachinery::quantity::Quantity;
 use crate::snapshot::controller::{Controller, Tolerances};
+use crate::snapshot::evidence::Counted;
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, MetricValueStatus};
+use crate::version::Version;
 
 /// The proposal of a pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PastProposal {
-    /// The possible values.
-    pub(super) range: RangeInclusive<i32>,
-    /// The most likely value.
+    /// The values that each metric may have proposed.
+    metrics: Vec<Values>,
+    /// The most likely value of the highest.
     pub(super) likely: Option<i32>,
 }
 
+/// Values that a metric may have proposed, in any order.
+type Values = Vec<RangeInclusive<i32>>;
+
+/// Anything.
+const UNKNOWN: RangeInclusive<i32> = 0..=i32::MAX;
+
 /// Totals up to this are exact as floats, and so are their quotients.
 const EXACT: i128 = 1 << 52;
+
+impl PastProposal {
+    /// Returns the lowest and the highest possible proposal within a range; `None` if there is none.
+    pub(super) fn within(&self, range: &RangeInclusive<i32>) -> Option<(i32, i32)> {
+        let least = |values: &Values, low: i32| {
+            let these = values.iter().filter(|it| *it.end() >= low);
+            these.map(|it| low.max(*it.start())).min()
+        };
+        let most = |values: &Values, high: i32| {
+            let these = values.iter().filter(|it| *it.start() <= high);
+            these.map(|it| high.min(*it.end())).max()
+        };
+        // The highest proposal counts: one is as high, and none is higher.
+        let lowest = self.metrics.iter().map(|values| least(values, 0));
+        let lowest = lowest.collect::<Option<Vec<i32>>>()?.into_iter().max()?.max(*range.start());
+        let low = self.metrics.iter().filter_map(|values| least(values, lowest)).min()?;
+        let highest = self.metrics.iter().map(|values| most(values, *range.end()));
+        let high = highest.collect::<Option<Vec<i32>>>()?.into_iter().max()?;
+        (low <= high).then_some((low, high))
+    }
+}
 
 /// Reads a status that belongs to the given spec; `counted` is the target's `status.replicas` at that
 /// time, if known, and `there` its possible values.
 pub(super) fn read(
     hpa: &Hpa,
     controller: &Controller,
-    counted: Option<i32>,
+    counted: Option<&Counted>,
     there: Option<i32>,
 ) -> PastProposal {
-    let pods = there.map_or(hpa.status.current_replicas, |n| n.min(hpa.status.current_replicas));
+    let requested = hpa.status.current_replicas;
+    let pods = there.map_or(requested, |n| n.min(requested));
     let tolerances = controller.tolerances(&hpa.spec);
     let reported = hpa.status.current_metrics.as_deref().unwrap_or_default();
-    let (mut low, mut high, mut likely) = (0, Some(0), None);
     // A pass that could not compute a metric leaves a gap; older controllers leave none.
-    let aligned = reported.len() == hpa.spec.metrics.len();
-    for (spec, status) in hpa.spec.metrics.iter().zip(reported).filter(|_| aligned) {
-        let current = status.current().filter(|_| status.type_ == spec.type_);
-        let range = current
-            .zip(counted)
-            .and_then(|(current, counted)| of_total(spec, current, counted, tolerances));
-        high = high.zip(range.as_ref()).map(|(high, range)| high.max(*range.end()));
-        low = range.as_ref().map_or(low, |range| low.max(*range.start()));
-        likely = likely.max(match range {
+    if reported.is_empty() || reported.len() != hpa.spec.metrics.len() {
+        return PastProposal { metrics: vec![vec![UNKNOWN]], likely: None };
+    }
+    // Live, the count is only read for a metric that compares an average over it: a saved state says no more.
+    let counted = counted.filter(|_| hpa.spec.metrics.iter().any(is_average_over_target));
+    let replicas = counted.map(|counted| counted.replicas);
+    let version = &controller.version;
+    let terms = Terms { version, tolerances, requested, counted: replicas };
+    let (mut metrics, mut likely) = (Vec::new(), None);
+    for (spec, status) in hpa.spec.metrics.iter().zip(reported) {
+        let Some(current) = status.current().filter(|_| status.type_ == spec.type_) else {
+            metrics.push(vec![UNKNOWN]);
+            continue;
+        };
+        let total = replicas.and_then(|counted| of_total(spec, current, counted, tolerances));
+        likely = likely.max(match &total {
             Some(range) => Some(*range.end()),
-            None => current.and_then(|current| {
-                of_pods(spec, current, (hpa.status.current_replicas, pods), tolerances)
-            }),
+            None => of_pods(spec, current, (requested, pods), tolerances),
+        });
+        metrics.push(match total {
+            Some(range) => vec![range],
+            None => terms.values(spec, current).unwrap_or_else(|| vec![UNKNOWN]),
         });
     }
-    let high = high.filter(|_| aligned && !reported.is_empty());
-    PastProposal { range: low..=high.unwrap_or(i32::MAX), likely }
+    PastProposal { metrics, likely }
+}
+
+/// What decides between a value of pods and a proposal.
+struct Terms<'t> {
+    version: &'t Version,
+    tolerances: Tolerances,
+    /// The replicas that the pass found requested.
+    requested: i32,
+    /// The target's `status.replicas`, if known.
+    counted: Option<i32>,
+}
+
+impl Terms<'_> {
+    /// Returns what a metric may have proposed whose value is this; `None` if that may be anything.
+    fn values(&self, spec: &MetricSpec, reported: &MetricValueStatus) -> Option<Values> {
+        if is_average_over_target(spec) {
+            return None;
+        }
+        let wanted = spec.target()?;
+        let averages = || wanted.average_value.as_ref().zip(reported.average_value.as_ref());
+        let values = || wanted.value.as_ref().zip(reported.value.as_ref());
+        let utilization = wanted.average_utilization.zip(reported.average_utilization);
+        let ratio = if let Some((wanted, percent)) = utilization {
+            f64::from(percent) / f64::from(wanted)
+        } else {
+            let (wanted, value) = averages().or_else(values)?;
+            value.milli_value() as f64 / wanted.milli_value() as f64
+        };
+        let is_of_pods = utilization.is_some() || averages().is_some();
+        // Before 1.26 a pod without metrics was assumed to use what it requests, even if the target is more.
+        let fills = self.version.fills_missing_at_target()
+            || wanted.average_utilization.is_none_or(|it| it <= 100);
+        // Pods that lack metrics bring a ratio nearer to 1, or to its other side; both change nothing.
+        let stays = ratio > 1.0
+            || ratio < 1.0 && fills
+            || ratio == 1.0 && (utilization.is_some() || !self.version.fills_balanced_with_zero());
+        if self.tolerances.contain(ratio, self.version.has_tolerance_interval()) {
+            return (stays || !is_of_pods).then(|| vec![self.requested..=self.requested]);
+        }
+        let counted = self.counted.filter(|_| is_of_pods)?;
+        (0.0..1.0).contains(&ratio).then(|| {
+            let most = (ratio * f64::from(counted)).ceil() as i32;
+            vec![0..=most.max(self.requested)]
+        })
+    }
 }
 
 /// Whether a metric is a total that is compared as an average over the target's `status.replicas`.
@@ -129,10 +211,20 @@ fn of_pods(
 mod tests {
     use serde_json::{Value, json};
 
+    use jiff::Timestamp;
+
     use super::read;
     use crate::build;
     use crate::snapshot::controller::Controller;
+    use crate::snapshot::evidence::Counted;
     use crate::snapshot::hpa::Hpa;
+
+    const ANY: i32 = i32::MAX;
+
+    fn of(replicas: i32) -> Counted {
+        let (since, until) = (Timestamp::MIN, Timestamp::MAX);
+        Counted { replicas, since, until }
+    }
 
     fn external(wanted: &str, average: &str) -> [Value; 2] {
         let status = json!({"type": "External", "external": {
@@ -167,7 +259,6 @@ mod tests {
 
     #[test]
     fn averages_over_the_target_lead_back_to_the_proposal() {
-        const ANY: i32 = i32::MAX;
         for (metrics, counted, range, likely) in [
             // 9,991 to 10,000 thousandths in total.
             (vec![external("10", "1")], Some(10), 1..=1, Some(1)),
@@ -182,9 +273,9 @@ mod tests {
             (vec![object("AverageValue", "10", "2")], Some(10), 2..=2, Some(2)),
             // The highest counts.
             (vec![external("10", "1"), external("1", "400m")], Some(10), 4..=4, Some(4)),
-            // Values of pods bound nothing.
-            (vec![external("10", "3"), cpu(50, 20)], Some(10), 3..=ANY, Some(4)),
-            (vec![external("10", "3"), cpu(50, 48)], Some(10), 3..=ANY, Some(10)),
+            // Pods without metrics lead to no more than the replicas.
+            (vec![external("10", "3"), cpu(50, 20)], Some(10), 3..=10, Some(4)),
+            (vec![external("10", "3"), cpu(50, 48)], Some(10), 10..=10, Some(10)),
             (vec![object("Value", "10", "2")], Some(10), 0..=ANY, Some(2)),
             // Without a count, or with totals that floats cannot represent, nothing follows.
             (vec![external("10", "1")], None, 0..=ANY, Some(1)),
@@ -201,8 +292,10 @@ mod tests {
             (vec![external("1e10", "4503599627370496m")], Some(1), 451..=451, Some(451)),
             (vec![external("1e10", "5e11")], Some(10), 0..=ANY, Some(500)),
         ] {
-            let asked = read(&hpa(&metrics), &Controller::default(), counted, None);
-            assert_eq!((asked.range, asked.likely), (range, likely), "{metrics:?} {counted:?}");
+            let counted = counted.map(of);
+            let asked = read(&hpa(&metrics), &Controller::default(), counted.as_ref(), None);
+            let found = asked.within(&(0..=ANY));
+            assert_eq!((found, asked.likely), (Some(range.into_inner()), likely), "{metrics:?}");
         }
     }
 
@@ -211,8 +304,8 @@ mod tests {
         let mut hpa = hpa(&[external("10", "1"), external("10", "2")]);
         let metrics = hpa.status.current_metrics.as_mut().unwrap();
         metrics.pop();
-        let asked = read(&hpa, &Controller::default(), Some(10), None);
-        assert_eq!((asked.range, asked.likely), (0..=i32::MAX, None));
+        let asked = read(&hpa, &Controller::default(), Some(&of(10)), None);
+        assert_eq!((asked.within(&(0..=ANY)), asked.likely), (Some((0, ANY)), None));
     }
 
     /// With 4 of 10 pods, a mean within the tolerance keeps the 10, and any other counts 4.
@@ -220,7 +313,46 @@ mod tests {
     fn a_mean_over_pods_within_the_tolerance_keeps_the_replicas() {
         for (share, likely) in [(44, 4), (45, 10), (48, 10), (52, 10), (55, 10), (56, 5)] {
             let asked = read(&hpa(&[cpu(50, share)]), &Controller::default(), None, Some(4));
-            assert_eq!((asked.range, asked.likely), (0..=i32::MAX, Some(likely)), "{share}");
+            let range = if likely == 10 { (10, 10) } else { (0, ANY) };
+            assert_eq!((asked.within(&(0..=ANY)), asked.likely), (Some(range), Some(likely)));
+        }
+    }
+
+    /// Below the target nothing asks for more replicas; without a metric for which a target is read, its count that a
+    /// saved state has says no more than a cluster.
+    #[test]
+    fn a_mean_below_the_target_leads_to_no_more() {
+        for (metrics, any, more) in [
+            (vec![cpu(50, 44), external("10", "4")], Some((4, 10)), None),
+            (vec![cpu(50, 44)], Some((0, ANY)), Some((11, ANY))),
+        ] {
+            let asked = read(&hpa(&metrics), &Controller::default(), Some(&of(10)), None);
+            assert_eq!((asked.within(&(0..=ANY)), asked.within(&(11..=ANY))), (any, more));
+        }
+    }
+
+    /// The average was assumed for pods without metrics before 1.28, and what they request before 1.26.
+    #[test]
+    fn versions_differ_in_what_they_assume_of_pods_without_metrics() {
+        let average = |found: &str| {
+            let target = build::average("10");
+            let spec = json!({"type": "Pods", "pods": {"metric": {"name": "m"}, "target": target}});
+            let current = json!({"averageValue": found});
+            [spec, json!({"type": "Pods", "pods": {"metric": {"name": "m"}, "current": current}})]
+        };
+        for (version, metric, is_known) in [
+            ("v1.28", average("10"), true),
+            ("v1.27", average("10"), false),
+            ("v1.27", average("9500m"), true),
+            ("v1.26", cpu(150, 145), true),
+            ("v1.25", cpu(150, 145), false),
+            ("v1.25", cpu(150, 155), true),
+            ("v1.25", cpu(100, 95), true),
+        ] {
+            let controller = Controller::new(version.parse().unwrap());
+            let asked = read(&hpa(&[metric]), &controller, None, None);
+            let range = if is_known { (10, 10) } else { (0, ANY) };
+            assert_eq!(asked.within(&(0..=ANY)), Some(range), "{version}");
         }
     }
 }

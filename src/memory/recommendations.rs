@@ -7,12 +7,13 @@ use std::ops::RangeInclusive;
 use jiff::{SignedDuration, Timestamp};
 
 use super::ground::Ground;
-use super::known::{Known, RescaleReason};
+use super::known::{Known, Rescale, RescaleReason, USUAL_DELAY};
 use super::sighting::Sighting;
-use super::spans::SECOND;
+use super::spans::{SECOND, periods};
 use super::{Ends, Extreme};
 use crate::calendar::Calendar;
 use crate::snapshot::evidence::SeenPass;
+use crate::snapshot::hpa::{Hpa, ScalingRules};
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::past::Bounds;
 
@@ -21,7 +22,7 @@ use crate::snapshot::past::Bounds;
 pub(super) struct Held {
     /// Its number of replicas.
     pub(super) replicas: RangeInclusive<i32>,
-    /// It was made no earlier.
+    /// It was made no earlier, if the next pass is as late as it can be.
     pub(super) earliest: Timestamp,
     /// The most likely values.
     pub(super) likely: Recommendation,
@@ -55,18 +56,24 @@ pub(super) fn held(
         let age = written.map(|written| known.now.duration_since(written));
         grounds.push(Ground::LastStatus { sighting: seen.clone(), age });
         let likely = known.likely_last_pass().max(last_pass);
-        let own = Held::new(seen.proposal.clone(), last_pass, likely);
+        // The next pass follows it within the longest time between two.
+        let earliest = last_pass.max(known.latest_pass().minus(known.rhythm.longest));
+        let own = Held::new(seen.proposal.clone(), earliest, likely);
         list.push(own.likely(seen.likely));
-        list.extend(holding(known, seen));
     }
-    list.extend(seen(known, grounds));
-    list.extend(first(known));
-    list.extend(told_by_events(known, grounds));
+    let mut others = seen(known, grounds);
+    others.extend(first(known));
+    others.extend(told_by_events(known, grounds));
+    others.extend(limited(known));
+    if let Some(seen) = sighting {
+        list.extend(holding(known, seen, &others));
+    }
+    list.extend(others);
     list
 }
 
 /// What held back the last pass: it was in that pass's window, and made before it.
-fn holding(known: &Known<'_>, sighting: &Sighting) -> impl Iterator<Item = Held> {
+fn holding(known: &Known<'_>, sighting: &Sighting, others: &[Held]) -> impl Iterator<Item = Held> {
     let last_pass = known.last_pass();
     let written = known.status_written().unwrap_or(known.now);
     let (up_window, down_window) = known.windows_before;
@@ -92,7 +99,14 @@ fn holding(known: &Known<'_>, sighting: &Sighting) -> impl Iterator<Item = Held>
             None => fitting.last().map(|seen| seen.time),
         };
         let earliest = earliest.map_or(oldest, |earliest| oldest.max(earliest));
-        Held::new(replicas, earliest, latest.unwrap_or(written).max(earliest))
+        // The status has changed with the first pass that it held back, unless an earlier one shows itself.
+        let before = written.minus(known.rhythm.period).minus(USUAL_DELAY);
+        let holds = |held: &&Held| {
+            held.replicas.start() >= replicas.start() && held.replicas.end() <= replicas.end()
+        };
+        let shown = others.iter().filter(holds).map(|held| held.likely.time).max();
+        let latest = latest.unwrap_or(before.max(shown.unwrap_or(before)));
+        Held::new(replicas, earliest, latest.max(earliest))
     })
 }
 
@@ -106,7 +120,9 @@ fn seen(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
         // that could not be written.
         let mut earliest = seen.time.minus(SECOND);
         if known.status_lost.is_none_or(|lost| lost < earliest) {
-            earliest = earliest.max(known.last_before(seen.until));
+            let unbroken = !known.may_have_restarted_unseen_since(earliest) && !seen.spec_changed;
+            let since = Some(seen.time).filter(|_| unbroken);
+            earliest = earliest.max(known.last_before(seen.until, since));
         }
         let Some(replicas) = survived(known, seen.at_least..=seen.at_most, earliest) else {
             continue;
@@ -156,66 +172,174 @@ fn survived(
 fn told_by_events(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Vec<Held> {
     let mut list = Vec::new();
     let spec = &known.hpa.spec;
-    let status = &known.hpa.status;
-    let since = |type_: &str| {
-        let condition = status.conditions.iter().find(|condition| condition.type_ == type_)?;
-        Some((&*condition.status, condition.last_transition_time?))
-    };
     let oldest = known.now.minus(known.down_window.max(known.up_window));
     for (place, rescale) in known.rescales.iter().enumerate() {
+        // Without `behavior`, an older recommendation can raise the count whatever the metrics ask for.
+        let is_up = match rescale.reason {
+            RescaleReason::AboveTarget => true,
+            RescaleReason::AboveMax | RescaleReason::BelowMin => false,
+            RescaleReason::BelowTarget | RescaleReason::None => spec.behavior.is_none(),
+        };
         if rescale.time < oldest
-            || rescale.reason != RescaleReason::AboveTarget
+            || !is_up
             // From zero, the minimum is applied whatever the metrics ask for.
             || rescale.size <= spec.min_replicas.unwrap_or(1)
             || known.spec_may_have_changed_since(rescale.time.minus(SECOND))
         {
             continue;
         }
-        let low = if spec.behavior.is_some() {
-            // The proposal was above the count, and nothing else can have raised it this far.
-            Some(rescale.size)
-        } else {
-            // An older recommendation can also have raised it, unless the pass before was free
-            // to follow it: unlimited, able to scale, by the same rules, and with a lower count.
-            let before = place.checked_sub(1).map(|place| known.rescales[place]);
-            let grew = before.is_some_and(|before| {
-                let corrected =
-                    matches!(before.reason, RescaleReason::AboveMax | RescaleReason::BelowMin);
-                let able = since("AbleToScale")
-                    .is_some_and(|(status, since)| status == "True" && since <= before.time);
-                let same_rules = !known.spec_may_have_changed_since(before.time.minus(SECOND));
-                before.size < rescale.size && !corrected && !rescale.gap && able && same_rules
-            });
-            match since("ScalingLimited") {
-                Some(("False", since)) if grew && since.plus(SECOND) < rescale.time => {
-                    Some(rescale.size)
-                }
-                // This was the first pass that was limited.
-                Some(("True", since))
-                    if grew
-                        && since.duration_since(rescale.time).abs() <= SECOND
-                        && before.is_some_and(|before| before.time.plus(SECOND) < rescale.time) =>
-                {
-                    Some(rescale.size.saturating_add(1))
-                }
-                _ => None,
-            }
-        };
+        // The proposal was above the count. With `behavior`, nothing else can have raised it this far.
+        let own = (rescale.size, rescale.time.minus(SECOND));
+        let told = if spec.behavior.is_some() { Some(own) } else { raised(known, place) };
+        let Some((low, earliest)) = told else { continue };
         // If the controller has restarted since, it has used the count as a recommendation,
         // which was no lower than the lowest of these.
         let later = known.rescales[place..].iter().map(|rescale| rescale.size);
-        let seed = later.chain([known.current, status.current_replicas]).min();
-        let low = if known.may_have_restarted_since(rescale.time.minus(SECOND)) {
-            low.map(|low| seed.map_or(low, |seed| low.min(seed)))
+        let seed = later.chain([known.current, known.hpa.status.current_replicas]).min();
+        let low = if known.may_have_restarted_since(earliest) {
+            seed.map_or(low, |seed| low.min(seed))
         } else {
             low
         };
-        if let Some(low) = low {
-            grounds.push(Ground::Rescale { at_least: low, time: rescale.time });
-            list.push(Held::new(low..=i32::MAX, rescale.time.minus(SECOND), rescale.time));
-        }
+        grounds.push(Ground::Rescale { at_least: low, time: rescale.time });
+        list.push(Held::new(low..=i32::MAX, earliest, rescale.time));
     }
     list
+}
+
+/// Returns the least of a recommendation that a rescale without `behavior` followed, and the earliest time of that.
+/// An older one can have raised the count this far, unless a pass would have followed it that did not.
+fn raised(known: &Known<'_>, place: usize) -> Option<(i32, Timestamp)> {
+    let rescale = known.rescales[place];
+    // Unless its own proposal was above the count, it is an older one.
+    let is_own = rescale.reason == RescaleReason::AboveTarget;
+    let grew = place > 0 && known.rescales[place - 1].size < rescale.size && !rescale.gap;
+    if !is_own && !grew {
+        return None;
+    }
+    let by_metrics = |rescale: &Rescale| {
+        !matches!(rescale.reason, RescaleReason::AboveMax | RescaleReason::BelowMin)
+    };
+    for place in (1..=place).rev() {
+        let (before, after) = (known.rescales[place - 1], known.rescales[place]);
+        let able = known.has_been("AbleToScale", "True", before.time);
+        let lower = before.size < rescale.size && by_metrics(&before);
+        if known.spec_may_have_changed_since(before.time.minus(SECOND)) {
+            return None;
+        }
+        // The pass before it was not stopped by a limit, and so had nothing higher.
+        if lower && able && !after.gap && was_free_before(known, before.time, after.time) {
+            if after == rescale && !is_own {
+                return None;
+            }
+            let limited = known.condition_since("ScalingLimited", "True");
+            let is_limited = after == rescale
+                && limited.is_some_and(|it| it.duration_since(rescale.time).abs() <= SECOND);
+            let low = rescale.size.saturating_add(i32::from(is_limited));
+            return Some((low, after.time.minus(SECOND)));
+        }
+        // Nor was the one that scaled before.
+        let count = place.checked_sub(2).map(|place| known.rescales[place].size);
+        let is_free = count.filter(|_| !before.gap).is_some_and(|count| {
+            // Otherwise someone else has scaled in between.
+            let follows = count < before.size || before.reason != RescaleReason::AboveTarget;
+            let limit = count.saturating_mul(2).max(4).min(known.hpa.spec.max_replicas);
+            follows && before.size < limit
+        });
+        if lower && is_free && (is_own || after != rescale) {
+            let next = before.time.plus(known.rhythm.period).minus(SECOND);
+            return Some((rescale.size, next));
+        }
+    }
+    None
+}
+
+/// Whether the pass before a rescale was not stopped by a limit, if that was not the one that made the rescale
+/// before: it did not change the count, or `ScalingLimited` has shown it since.
+fn was_free_before(known: &Known<'_>, before: Timestamp, rescale: Timestamp) -> bool {
+    let apart = rescale.duration_since(before);
+    let is_between = apart > known.rhythm.longest.plus(SECOND * 2);
+    let since = |status| known.condition_since("ScalingLimited", status);
+    let limited_first = since("True").is_some_and(|it| it.duration_since(rescale).abs() <= SECOND);
+    is_between && known.has_been("ScalingActive", "True", before)
+        || since("False").is_some_and(|it| it.plus(SECOND) < rescale)
+        || limited_first && before.plus(SECOND) < rescale
+}
+
+/// What the last change of `ScalingLimited` shows with `behavior`: a limit stopped the pass at that time, or the
+/// one before it, from following its own proposal. Without `behavior`, only that pass's proposal can have been new.
+fn limited(known: &Known<'_>) -> Option<Held> {
+    let Hpa { spec, status, .. } = known.hpa;
+    let (is_limited, changed) = match known.condition_since("ScalingLimited", "True") {
+        Some(since) => (true, since),
+        None => (false, known.condition_since("ScalingLimited", "False")?),
+    };
+    let longest = known.rhythm.longest;
+    let before = changed.minus(longest).minus(SECOND);
+    // It had the other status before, left by a pass that evaluated its metrics like all since.
+    let evaluated = ["AbleToScale", "ScalingActive"]
+        .iter()
+        .all(|type_| known.has_been(type_, "True", before.minus(longest)));
+    let is_steady = status.last_scale_time.is_none_or(|last| last.plus(SECOND) < before)
+        && status.current_replicas == status.desired_replicas;
+    // What `apply` wrote, or a pass could not write, is not what the pass before has left.
+    let is_own = known.seen.iter().all(|seen| seen.until < before || seen.replicas.is_some())
+        && known.status_lost.is_none_or(|lost| lost.plus(SECOND) < before.minus(longest));
+    if !evaluated
+        || !is_steady
+        || !is_own
+        || known.spec_may_have_changed_since(before.minus(longest))
+    {
+        return None;
+    }
+    let (count, min) = (status.current_replicas, spec.min_replicas.unwrap_or(1));
+    let (earliest, likely) = match is_limited {
+        true => (changed.minus(SECOND), changed),
+        false => (before, changed.minus(known.rhythm.period).minus(USUAL_DELAY)),
+    };
+    let (up, down) = match &spec.behavior {
+        None => (is_limited && count == spec.max_replicas && count > min, false),
+        Some(behavior) => {
+            let longest = periods(behavior).pop_last().unwrap_or_default();
+            // Without a rescale to count, each policy leaves room for a change.
+            let is_counted =
+                status.last_scale_time.is_some_and(|last| last.plus(longest) >= earliest);
+            let may_stop = |rules: &Option<ScalingRules>| {
+                let select = rules.as_ref().and_then(|rules| rules.select_policy.as_deref());
+                is_counted || select == Some("Disabled")
+            };
+            // The last rescale was to the count, and its recommendation still held the count up, or down.
+            let (up_window, down_window) = known.windows_before;
+            let by_last = |reason: RescaleReason, window: SignedDuration| {
+                known.rescales.last().is_some_and(|last| {
+                    let is_last = status
+                        .last_scale_time
+                        .is_some_and(|time| time.duration_since(last.time).abs() <= SECOND);
+                    let age = likely.duration_since(last.time).plus(SECOND * 3);
+                    is_last && last.reason == reason && last.size == count && age < window
+                })
+            };
+            let up = count == spec.max_replicas || may_stop(&behavior.scale_up);
+            let down = count == min || may_stop(&behavior.scale_down);
+            (
+                up && !by_last(RescaleReason::BelowTarget, up_window),
+                down && !by_last(RescaleReason::AboveTarget, down_window),
+            )
+        }
+    };
+    // A controller that has started since found the count.
+    let found = known.may_have_restarted_since(earliest);
+    let (low, high) = (count.min(known.current), count.max(known.current));
+    let replicas = match (up, down) {
+        (true, false) if found => low..=i32::MAX,
+        (true, false) => count.saturating_add(1)..=i32::MAX,
+        (false, true) if found => 0..=high,
+        (false, true) => 0..=count - 1,
+        _ => return None,
+    };
+    // It was most likely far beyond the limit, and so held back nothing on the other side.
+    let most = if up { spec.max_replicas } else { min };
+    Some(Held::new(replicas, earliest, likely).likely(Some(most)))
 }
 
 /// The direction that recommendations hold back: down, where the highest counts, or up, where the
@@ -330,7 +454,7 @@ fn last(
     // A window no longer than the time since the last pass contains none of its effects.
     let window = side.window(known);
     let is_over = window <= known.least_gap() && sighting.is_some();
-    let mut list: Vec<Recommendation> = match known.passes_within(window) {
+    let mut list: Vec<Recommendation> = match told(known, sighting, window) {
         _ if is_over => Vec::new(),
         Some(told) => {
             let replicas = |seen: &SeenPass| {
@@ -345,16 +469,35 @@ fn last(
             vec![aged(furthest, age)]
         }
     };
-    list.extend((!is_over).then(|| aged(added(known, sighting, side), known.least_gap())));
+    list.extend((!is_over).then(|| aged(proposed(sighting, side), known.least_gap())));
+    list.extend(known.listed_last().map(|(found, age)| aged(found, age)));
     list.extend(restarted.then(|| aged(known.current, SignedDuration::ZERO)));
     list
 }
 
-/// Returns the most that the last pass may have added to the list.
+/// Returns what was observed of the passes in a window of the next pass, apart from those that left the current
+/// status; `None` if there may have been others.
+fn told<'k>(
+    known: &'k Known<'_>,
+    sighting: Option<&Sighting>,
+    window: SignedDuration,
+) -> Option<&'k [SeenPass]> {
+    match sighting {
+        Some(_) if known.are_all_current(window) => Some(&[]),
+        _ => known.passes_within(window),
+    }
+}
+
+/// Returns the furthest that the last pass may have recommended.
+fn proposed(sighting: Option<&Sighting>, side: Side) -> i32 {
+    sighting.map_or(side.most(), |seen| side.more(*seen.proposal.start(), *seen.proposal.end()))
+}
+
+/// Returns the furthest that the passes which left the current status may have added to a window of the next.
 fn added(known: &Known<'_>, sighting: Option<&Sighting>, side: Side) -> i32 {
-    let Some(seen) = sighting else { return side.most() };
-    let proposed = side.more(*seen.proposal.start(), *seen.proposal.end());
-    known.listed_last().map_or(proposed, |found| side.more(proposed, found))
+    let proposed = proposed(sighting, side);
+    let found = known.listed_last().filter(|(_, age)| *age < side.window(known));
+    found.map_or(proposed, |(found, _)| side.more(proposed, found))
 }
 
 /// Returns the bounds of what the last pass added to the list.
@@ -381,7 +524,7 @@ pub(super) fn extremes(
         // than the furthest of these. A window no longer than a sync period has nothing left,
         // unless the next pass is the first to make a recommendation.
         let window = side.window(known);
-        let told = match known.passes_within(window) {
+        let told = match told(known, sighting, window) {
             _ if window <= known.least_gap() && sighting.is_some() => Some(side.least()),
             told => told.map(|told| {
                 told.iter()

@@ -89,6 +89,7 @@ pub fn remember(
             highest,
             lowest,
             changes: is_counted.then_some(changes),
+            later: Vec::new(),
             down,
             up,
         }),

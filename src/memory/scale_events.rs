@@ -22,14 +22,21 @@ const REFILL: SignedDuration = SignedDuration::from_mins(5);
 /// How long an API server keeps events by default.
 const TTL: SignedDuration = SignedDuration::from_hours(1);
 
-/// Returns the lists of changes of which one is right at the next pass, the most likely first; `None` if
-/// they may be anything. The times are shifted by how much later than now the pass runs.
-pub(super) fn changes(
-    known: &Known<'_>,
-    grounds: &mut Vec<Ground>,
-) -> Option<Vec<Vec<ScaleEvent>>> {
+/// What the rate limits may count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Counts {
+    /// The lists of changes of which one is right at the next pass, the most likely first.
+    pub(super) next: Vec<Vec<ScaleEvent>>,
+    /// Lists of a controller that has restarted, each with the greatest age of the count that it found, which holds
+    /// until a later pass.
+    pub(super) later: Vec<(Vec<ScaleEvent>, SignedDuration)>,
+}
+
+/// Returns the lists of changes; `None` if they may be anything. The times are shifted by how much later than now the
+/// pass runs.
+pub(super) fn changes(known: &Known<'_>, grounds: &mut Vec<Ground>) -> Option<Counts> {
     let mut rests_on = |counted| grounds.push(Ground::RateLimits(counted));
-    let nothing = Some(vec![Vec::new()]);
+    let nothing = Some(Counts { next: vec![Vec::new()], later: Vec::new() });
     let Some(behavior) = &known.next.behavior else {
         return nothing;
     };
@@ -84,11 +91,16 @@ pub(super) fn changes(
     let stored = |events: Vec<ScaleEvent>| events.into_iter().filter(is_stored).collect();
     let alternatives: Vec<Vec<ScaleEvent>> = alternatives.into_iter().map(stored).collect();
     rests_on(by(alternatives.first().cloned().unwrap_or_default()));
-    let mut lists = Vec::new();
+    let mut counts = Counts { next: Vec::new(), later: Vec::new() };
     for counted in alternatives {
-        lists.extend(at_all_times(known, &counted, &periods));
+        let Counts { next, later } = remembered(known, &counted);
+        counts.next.extend(at_all_times(known, &counted, &periods, &next));
+        for (list, age) in later {
+            let lists = at_all_times(known, &counted, &periods, &[list]);
+            counts.later.extend(lists.into_iter().map(|list| (list, age)));
+        }
     }
-    Some(lists)
+    Some(counts)
 }
 
 /// Returns the lists that these changes may have become by the next pass, the most likely first.
@@ -96,11 +108,12 @@ fn at_all_times(
     known: &Known<'_>,
     counted: &[ScaleEvent],
     periods: &BTreeSet<SignedDuration>,
+    remembered: &[Vec<ScaleEvent>],
 ) -> Vec<Vec<ScaleEvent>> {
     let mut lists = Vec::new();
     let mut seen = BTreeSet::new();
     let almost = SECOND.minus(SignedDuration::from_nanos(1));
-    for kept in remembered(known, counted) {
+    for kept in remembered {
         for pass in passes(known, counted, periods) {
             // Each event may have occurred at any time within its second. Additions count against
             // removals.
@@ -127,7 +140,9 @@ fn at_all_times(
     }
     let likely = sums(counted, periods, known.likely_pass());
     let place = lists.iter().position(|list| sums(list, periods, known.now) == likely);
-    lists[..=place.unwrap_or(0)].rotate_right(1);
+    if let Some(first) = lists.get_mut(..=place.unwrap_or(0)) {
+        first.rotate_right(1);
+    }
     lists
 }
 
@@ -275,8 +290,9 @@ fn none_dropped(known: &Known<'_>, longest: SignedDuration) -> bool {
 
 /// Returns what may be left of the changes, the most likely first: a controller that has restarted has
 /// forgotten the older ones; it kept none that it made without `behavior`; and a change older than the
-/// longest period of its own direction may have been overwritten by a later one.
-fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Vec<Vec<ScaleEvent>> {
+/// longest period of its own direction may have been overwritten by a later one. What a restarted controller has left,
+/// which is held to the count that it found, is returned apart.
+fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Counts {
     // Passes that store an event overwrite by the periods of their own spec.
     let longest = |up: bool| {
         let rules = known.hpa.spec.behavior.iter();
@@ -292,22 +308,28 @@ fn remembered(known: &Known<'_>, counted: &[ScaleEvent]) -> Vec<Vec<ScaleEvent>>
         known.spec_may_have_changed_since(event.time.minus(SECOND))
             || later.any(|other| other.time.plus(SECOND) > outdated)
     };
-    let mut lists = Vec::new();
+    let (mut lists, mut held) = (Vec::new(), Vec::new());
     for since in 0..=counted.len() {
         let forgotten = since.checked_sub(1).map(|last| counted[last].time.minus(SECOND));
         if forgotten.is_some_and(|time| !known.may_have_restarted_since(time)) {
             continue;
         }
+        let age = forgotten.and_then(|time| known.held_since_restart(time));
         // These bound all choices of what is gone.
         for (ups, downs) in [(true, true), (false, true), (true, false), (false, false)] {
             let kept = |event: &&ScaleEvent| {
                 (if event.replicas > 0 { ups } else { downs }) || !may_be_gone(event)
             };
-            lists.push(counted[since..].iter().filter(kept).copied().collect());
+            let list = counted[since..].iter().filter(kept).copied().collect();
+            match age {
+                Some(age) => held.push((list, age)),
+                None => lists.push(list),
+            }
         }
     }
     lists.dedup();
-    lists
+    held.dedup();
+    Counts { next: lists, later: held }
 }
 
 /// Returns when the next pass may run, if it makes a difference.

@@ -117,11 +117,10 @@ pub(super) fn sighted(
             && first <= counted.until
             && (single || last <= counted.until)
     };
-    let counted = counted.iter().find(covers).map(|counted| counted.replicas);
+    let counted = counted.iter().find(covers);
     let asked = past_proposal::read(hpa, controller, counted, there);
-    let (low, high) = sighting.proposal.clone().into_inner();
-    let (low, high) = (low.max(*asked.range.start()), high.min(*asked.range.end()));
-    if low <= high {
+    if let Some((low, high)) = asked.within(&sighting.proposal) {
+        let counted = counted.map(|counted| counted.replicas);
         sighting.counted = counted.filter(|_| sighting.proposal != (low..=high));
         sighting.proposal = low..=high;
         // Going up, pods that did not exist yet have counted for nothing.

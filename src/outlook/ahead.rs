@@ -103,7 +103,7 @@ impl Run<'_> {
     /// Returns where the courses that a memory allows stop, with the bounds of when.
     fn stops(&self, possible: &Possible) -> Vec<Stop> {
         let runs: Vec<Vec<(i32, Timestamp)>> =
-            self.memories(possible).into_iter().map(|m| self.steps(m)).collect();
+            self.memories(possible).into_iter().map(|memory| self.steps(memory)).collect();
         // What one past reaches step by step, another skips. A count that is reached again is another
         // step.
         let all: BTreeSet<i32> = order::set(runs.iter().flatten().map(|(replicas, _)| *replicas));
@@ -150,6 +150,7 @@ impl Run<'_> {
         let long = runs.iter().filter(|steps| steps.len() == STEPS);
         let cut = long.filter_map(|steps| steps.last()).map(|(_, time)| *time).min();
         let goal = self.desired.min(max).max(min);
+        let cut = cut.map(|cut| first.unwrap_or(cut));
         all.extend(cut.map(|earliest| Stop { replicas: goal, earliest, latest: None }));
         all
     }
@@ -177,6 +178,7 @@ impl Run<'_> {
                 });
             }
         }
+        memories.extend(possible.later.iter().cloned());
         memories
     }
 

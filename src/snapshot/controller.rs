@@ -126,6 +126,20 @@ pub struct Tolerances {
     pub up: f64,
 }
 
+impl Tolerances {
+    /// Whether a ratio is close enough to 1 to change nothing, with the tolerance as an interval around 1 or as
+    /// a distance from it. Both ends count; NaN is outside.
+    pub(crate) fn contain(self, ratio: f64, is_interval: bool) -> bool {
+        let Self { down, up } = self;
+        if is_interval {
+            (1.0 - down) <= ratio && ratio <= (1.0 + up)
+        } else {
+            // Such versions have one tolerance for both directions.
+            (1.0 - ratio).abs() <= up
+        }
+    }
+}
+
 impl Controller {
     /// Returns the tolerances for an HPA: its own, or the controller's.
     pub fn tolerances(&self, spec: &HpaSpec) -> Tolerances {

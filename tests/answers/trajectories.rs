@@ -8,6 +8,7 @@
 
 mod history;
 mod past_passes;
+mod two_histories;
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -165,10 +166,10 @@ fn the_next_pass_ends_inside_the_range_long() {
 fn ends_inside_the_range(every: usize) {
     // The least share of certain answers, and of most likely ones that are right, over all runs.
     for (past, least_certain, least_right) in [
-        (Past::None, 65.0, 90.0),
-        (Past::Kept, 80.0, 95.0),
-        (Past::Led, 84.0, 95.0),
-        (Past::Recorded, 88.0, 95.0),
+        (Past::None, 74.0, 95.0),
+        (Past::Kept, 87.0, 97.0),
+        (Past::Led, 88.0, 97.0),
+        (Past::Recorded, 89.0, 97.0),
     ] {
         let mut all = Share::default();
         for name in NAMES {
@@ -267,7 +268,7 @@ fn stays_certain_under_another_maximum(half_minutes: usize) {
     println!("of {certain} certain answers, {at_the_maximum} are so by the maximum alone");
     assert!(lost.is_empty(), "{lost:#?}");
     assert!(
-        certain >= 100 / half_minutes && at_the_maximum * 10 <= certain,
+        certain >= 100 / half_minutes && at_the_maximum * 8 <= certain,
         "{at_the_maximum} of {certain}"
     );
 }
@@ -430,4 +431,20 @@ fn settings_other_than_the_controllers_are_found_out() {
     }
     println!("a tolerance of 50 %: {differ} moments differ, {unexplained} without a reason");
     assert!(unexplained > 0, "a tolerance of 50 % explains all that one of 10 % led to");
+}
+
+/// The time of creation names the HPA, within a second: another cluster has one of the same name.
+#[test]
+fn a_history_of_another_hpa_is_not_used() {
+    let moments = &moments("plain")[..60];
+    let input = moments.last().unwrap();
+    let error = |seconds: i64| {
+        let mut history = history::history(moments, Scrapes::PLAIN);
+        *history.created.as_mut().unwrap() -= seconds;
+        record(input, &history, infer::next_pass(input), Origin::default()).err()
+    };
+    assert!(error(0).is_none() && error(1).is_none());
+    let message = error(2).unwrap().to_string();
+    let other = "the history in Prometheus is not that of plain/web: its HPA was created at";
+    assert!(message.contains(other), "{message}");
 }

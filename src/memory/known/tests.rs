@@ -538,7 +538,7 @@ fn repeated_events_hide_rescales() {
         (vec![(plain, Some(10), Some(10), 1)], vec![(10, false)]),
         (vec![(plain, Some(10), Some(20), 2)], vec![(10, false), (20, false)]),
         (vec![(plain, Some(10), Some(20), 3)], vec![(10, true), (20, true)]),
-        (vec![(&merged, Some(10), Some(20), 1)], vec![(20, true)]),
+        (vec![(&merged, Some(20), Some(20), 1)], vec![(20, false)]),
         (vec![(&merged, Some(10), Some(20), 2)], vec![(10, true), (20, true)]),
         // Some events have only one of the times.
         (vec![(plain, Some(10), None, 1)], vec![(10, false)]),
@@ -560,4 +560,28 @@ fn repeated_events_hide_rescales() {
     ] {
         assert_eq!(told(&events), want, "{events:?}");
     }
+}
+
+/// A restart takes 4 s, and the first pass a sync period more. Rescales 15 s apart leave no time for that, and a
+/// recorder repeats no event of its predecessor.
+#[test]
+fn rescales_show_that_the_controller_ran() {
+    let above = |size, times: (i64, i64), count| Event {
+        first: Some(second(times.0)),
+        last: Some(second(times.1)),
+        count,
+        ..event("u", "SuccessfulRescale", &format!("New size: {size}; reason: "), 0)
+    };
+    let ran = |events: Vec<Event>, time| {
+        let evidence = Evidence { events, ..Evidence::default() };
+        let hpa = state((131, 50, 5, None));
+        !known(&hpa, &evidence, "v1.36", 132).may_have_restarted_unseen_since(second(time))
+    };
+    let each = |time| above(4, (time, time), 1);
+    assert!(!ran(vec![], 115));
+    assert!(ran(vec![each(116)], 115));
+    assert!(ran(vec![each(101), each(116)], 100));
+    assert!(!ran(vec![each(101), each(113)], 100), "18 s are enough for a restart");
+    assert!(ran(vec![above(4, (60, 116), 2)], 59));
+    assert!(!ran(vec![each(60), each(116)], 59));
 }

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::{Held, ends, extremes, held, holding, survived};
+use super::{Held, ends, extremes, held, holding, limited, survived};
 use crate::memory::ground::Ground;
 use crate::memory::known::Known;
 use crate::memory::sighting::Sighting;
@@ -166,11 +166,14 @@ fn without_behavior_a_rescale_shows_one_after_an_unlimited_pass() {
     assert_eq!(found(&below("Current number of replicas above Spec.MaxReplicas")), None);
     assert_eq!(found(&below("Current number of replicas below Spec.MinReplicas")), None);
     // No rescale is hidden in between.
-    assert_eq!(
-        found(&|it| it.after.message =
-            format!("(combined from similar events): {}", it.after.message)),
-        None
-    );
+    let merged = |count| {
+        move |it: &mut Case| {
+            it.after.message = format!("(combined from similar events): {}", it.after.message);
+            (it.after.first, it.after.count) = (Some(second(80)), count);
+        }
+    };
+    assert_eq!(found(&merged(1)), Some(6));
+    assert_eq!(found(&merged(2)), None);
     // Every pass since was able to scale.
     assert_eq!(found(&|it| it.able = ("True", 70)), Some(6));
     assert_eq!(found(&|it| it.able = ("True", 71)), None);
@@ -196,6 +199,127 @@ fn without_behavior_a_rescale_shows_one_after_an_unlimited_pass() {
     assert_eq!(found(&huge), Some(ANY));
 }
 
+/// An older recommendation cannot have raised the count if a pass in between would have followed it further than
+/// it did: one that scaled to less than its limits, or one that did not scale.
+#[test]
+fn without_behavior_a_pass_that_followed_all_others_leaves_nothing_higher() {
+    let last = |list: &[(i32, i64)], reason: &str, max: i32, active: i64| {
+        let mut hpa = hpa(100, None);
+        hpa.spec.max_replicas = max;
+        for (place, status, since) in [(0, "True", 0), (1, "True", active), (2, "True", 60)] {
+            let condition = &mut hpa.status.conditions[place];
+            condition.status = status.to_owned();
+            condition.last_transition_time = Some(second(since));
+        }
+        let rescale = |place: usize, (size, time): (i32, i64)| match place + 1 == list.len() {
+            true => rescale(size, reason, time),
+            false => above(size, time),
+        };
+        let events = list.iter().enumerate().map(|(place, it)| rescale(place, *it)).collect();
+        by_events(&hpa, events, 0).last().filter(|it| it.0.0 == 16).map(|it| it.1)
+    };
+    let found = |list: &[(i32, i64)], max, active| last(list, "", max, active);
+    // From 8 to 16 the limit may have stopped what 4 to 8 had left; 3 to 4 was stopped by nothing.
+    assert_eq!(found(&[(3, 53), (4, 54), (8, 69), (16, 84)], 20, 53), Some(54 + 14));
+    assert_eq!(found(&[(2, 53), (4, 54), (8, 69), (16, 84)], 20, 53), None, "4 is the limit");
+    assert_eq!(found(&[(3, 53), (7, 54), (14, 69), (16, 84)], 20, 53), None);
+    assert_eq!(found(&[(6, 53), (7, 54), (14, 69), (16, 84)], 20, 53), Some(54 + 14));
+    assert_eq!(found(&[(6, 53), (7, 54), (14, 69), (16, 84)], 7, 53), None, "7 is the maximum");
+    // Passes are 20 s apart at most: after the one of 55 another has followed 8 and nothing higher.
+    let own = |list: &[(i32, i64)], active| last(list, "cpu above target", 20, active);
+    assert_eq!(own(&[(4, 53), (8, 55), (16, 84)], 55), Some(83));
+    assert_eq!(own(&[(4, 53), (8, 62), (16, 84)], 62), None, "perhaps none in between");
+    assert_eq!(own(&[(4, 53), (8, 55), (16, 84)], 56), None, "it may have had no metrics");
+    assert_eq!(found(&[(4, 53), (8, 55), (16, 84)], 20, 55), None, "it is not its own");
+    // The count fell, and the reason is that of an older recommendation.
+    assert_eq!(found(&[(4, 53), (17, 55), (16, 84)], 20, 53), None);
+}
+
+/// A status of second 100 whose condition `ScalingLimited` has changed at 80: nothing else has stopped the pass
+/// before, or that of 80, than the maximum or the minimum.
+#[test]
+fn a_limit_that_began_or_ended_shows_what_a_pass_asked_for() {
+    struct Case {
+        behavior: bool,
+        count: i32,
+        limited: &'static str,
+        scaled: Option<i64>,
+        events: Vec<Event>,
+        since: i64,
+        acquired: i64,
+        disabled: Option<&'static str>,
+    }
+    let found = |change: &dyn Fn(&mut Case)| {
+        let mut case = Case {
+            behavior: true,
+            count: 20,
+            limited: "False",
+            scaled: None,
+            events: Vec::new(),
+            since: 38,
+            acquired: 0,
+            disabled: None,
+        };
+        change(&mut case);
+        let mut hpa = hpa(100, case.behavior.then_some((60, 60)));
+        hpa.written.spec = Some(second(0));
+        if let Some(behavior) = &mut hpa.spec.behavior {
+            let policy = json!([{"type": "Pods", "value": 1, "periodSeconds": 60}]);
+            for (name, rules) in
+                [("up", &mut behavior.scale_up), ("down", &mut behavior.scale_down)]
+            {
+                let rules = rules.as_mut().unwrap();
+                rules.policies = serde_json::from_value(policy.clone()).unwrap();
+                rules.select_policy =
+                    case.disabled.filter(|it| *it == name).map(|_| "Disabled".to_owned());
+            }
+        }
+        hpa.spec.max_replicas = 20;
+        (hpa.status.current_replicas, hpa.status.desired_replicas) = (case.count, case.count);
+        hpa.status.last_scale_time = case.scaled.map(second);
+        let since = [case.since, case.since, 80];
+        for (condition, since) in hpa.status.conditions.iter_mut().zip(since) {
+            condition.last_transition_time = Some(second(since));
+        }
+        hpa.status.conditions[2].status = case.limited.to_owned();
+        let evidence = Evidence { events: case.events, ..led(case.acquired) };
+        let next = &hpa.spec;
+        let known = Known::new(&hpa, next, case.count, &of("v1.36"), second(101), &evidence);
+        limited(&known).map(|held| {
+            let (range, earliest, (_, likely)) = told(&held);
+            (range, earliest, likely)
+        })
+    };
+    let ended = |low, high| Some(((low, high), 59, 64));
+    let began = |low, high| Some(((low, high), 79, 80));
+    assert_eq!(found(&|_| ()), ended(21, ANY), "the pass before, at 59 to 66");
+    assert_eq!(found(&|it| it.limited = "True"), began(21, ANY));
+    assert_eq!(found(&|it| it.count = 1), ended(0, 0));
+    assert_eq!(found(&|it| it.count = 8), None, "neither the maximum nor the minimum");
+    // With `behavior` alone, the proposal itself is beyond the limit.
+    assert_eq!(found(&|it| it.behavior = false), None);
+    let plain = |it: &mut Case| (it.behavior, it.limited) = (false, "True");
+    assert_eq!(found(&plain), began(21, ANY));
+    assert_eq!(found(&|it| (plain(it), it.count = 1).0), None);
+    // A direction that is disabled stops at every count.
+    assert_eq!(found(&|it| (it.count, it.disabled) = (8, Some("up"))), ended(9, ANY));
+    assert_eq!(found(&|it| (it.count, it.disabled) = (8, Some("down"))), ended(0, 7));
+    assert_eq!(found(&|it| it.disabled = Some("down")), None, "or the maximum does");
+    // So may a rate limit that counts a rescale; but what scaled up still held it up.
+    let scaled = |it: &mut Case| (it.count, it.scaled) = (8, Some(40));
+    assert_eq!(found(&scaled), None);
+    assert_eq!(found(&|it| (scaled(it), it.events = vec![above(8, 40)]).0), ended(9, ANY));
+    let fell = || vec![rescale(8, "All metrics below target", 40)];
+    assert_eq!(found(&|it| (scaled(it), it.events = fell()).0), ended(0, 7));
+    assert_eq!(found(&|it| it.scaled = Some(57)), None, "or the pass at 59 has scaled");
+    // It was another status before only if all passes have come so far, since before the one at 59.
+    assert_eq!(found(&|it| it.since = 39), ended(21, ANY));
+    assert_eq!(found(&|it| it.since = 40), None);
+    // A controller that has started since remembers the count.
+    assert_eq!(found(&|it| it.acquired = 70), ended(20, ANY));
+    assert_eq!(found(&|it| (it.count, it.acquired) = (1, 70)), ended(0, 1));
+}
+
 /// The last pass was at 99 or later, and what held it back inside its window then.
 #[test]
 fn what_held_back_the_last_pass_was_in_its_window() {
@@ -205,16 +329,16 @@ fn what_held_back_the_last_pass_was_in_its_window() {
     let found = |sighting: &Sighting, seen: &[SeenPass], acquired| {
         let hpa = hpa(100, Some((20, 30)));
         let evidence = Evidence { seen: seen.to_vec(), ..led(acquired) };
-        holding(&known(&hpa, &evidence, 101), sighting).map(|it| told(&it)).collect::<Vec<_>>()
+        holding(&known(&hpa, &evidence, 101), sighting, &[]).map(|it| told(&it)).collect::<Vec<_>>()
     };
     assert_eq!(found(&sighting(), &[], 0), []);
-    assert_eq!(found(&down, &[], 0), [((5, 9), 69, (5, 100))]);
-    assert_eq!(found(&up, &[], 0), [((0, 5), 79, (5, 100))]);
-    assert_eq!(found(&both, &[], 0), [((5, 9), 69, (5, 100)), ((0, 5), 79, (5, 100))]);
+    assert_eq!(found(&down, &[], 0), [((5, 9), 69, (5, 84))]);
+    assert_eq!(found(&up, &[], 0), [((0, 5), 79, (5, 84))]);
+    assert_eq!(found(&both, &[], 0), [((5, 9), 69, (5, 84)), ((0, 5), 79, (5, 84))]);
     let no_bound = Sighting { at_most: None, ..down.clone() };
-    assert_eq!(found(&no_bound, &[], 0), [((5, ANY), 69, (5, 100))]);
+    assert_eq!(found(&no_bound, &[], 0), [((5, ANY), 69, (5, 84))]);
     // Its controller has had none before it started.
-    assert_eq!(found(&down, &[], 90), [((5, 9), 90, (5, 100))]);
+    assert_eq!(found(&down, &[], 90), [((5, 9), 90, (5, 90))]);
 
     // If all passes since are known, it was one of those that may have asked for 5 to 9.
     let with = |bounds: [(i32, i32); 3]| {
@@ -229,7 +353,7 @@ fn what_held_back_the_last_pass_was_in_its_window() {
     assert_eq!(with([(6, 6), none, none]), ((5, 9), 69, (5, 69)), "not outside the window");
     assert_eq!(with([none, (0, 5), none]), ((5, 9), 74, (5, 75)));
     assert_eq!(with([none, (9, ANY), none]), ((5, 9), 74, (5, 75)));
-    assert_eq!(with([none, (10, 10), none]), ((5, 9), 69, (5, 100)));
+    assert_eq!(with([none, (10, 10), none]), ((5, 9), 69, (5, 84)));
     // Most likely the last one that most likely asked for that.
     let likely = |replicas| SeenPass { likely: Some(replicas), ..pass((3, 9), 75, 95) };
     let passes = |one| [pass(none, 50, 75), one, pass((3, 9), 95, 100)];
@@ -328,11 +452,11 @@ fn the_last_status_shows_its_own() {
         assert_eq!(told_of, sighting);
         (held.iter().map(told).collect::<Vec<_>>(), age.map(|age| age.as_secs()))
     };
-    assert_eq!(found(Some(100), &sighting()), (vec![((4, 6), 99, (4, 100))], Some(10)));
-    assert_eq!(found(Some(80), &sighting()), (vec![((4, 6), 89, (4, 95))], Some(30)));
-    assert_eq!(found(None, &sighting()), (vec![((4, 6), 89, (4, 94))], None));
+    assert_eq!(found(Some(100), &sighting()), (vec![((4, 6), 101, (4, 100))], Some(10)));
+    assert_eq!(found(Some(80), &sighting()), (vec![((4, 6), 110, (4, 95))], Some(30)));
+    assert_eq!(found(None, &sighting()), (vec![((4, 6), 110, (4, 94))], None));
     let likely = Sighting { likely: Some(5), ..sighting() };
-    assert_eq!(found(Some(100), &likely).0, [((4, 6), 99, (5, 100))]);
+    assert_eq!(found(Some(100), &likely).0, [((4, 6), 101, (5, 100))]);
 }
 
 /// An HPA with windows of 60 s up and 120 s down, of which the list holds 3 to 5 since some time.
@@ -393,9 +517,9 @@ fn a_hold_ends_with_what_is_certain_or_possible() {
     assert_eq!(soonest(vec![0, 1, 2, 60, 61, 62]), [vec![1, 2, 60, 61, 62], vec![61, 62]]);
     // A window of 15 s contains nothing of the last pass, but the next may be the first that recommends.
     let [_, down, _, up] = Pass::new((15, 16)).ends();
-    assert_eq!((down, up), (vec![(9, 86), (6, 86)], vec![]));
+    assert_eq!((down, up), (vec![(6, 86)], vec![]));
     let [_, down, _, up] = Pass::new((16, 15)).ends();
-    assert_eq!((down, up), (vec![], vec![(2, 86), (4, 86)]));
+    assert_eq!((down, up), (vec![], vec![(4, 86)]));
     let unknown = Pass { sighting: None, ..Pass::new((15, 15)) };
     let [_, down, _, up] = unknown.ends();
     assert_eq!((down, up), (vec![(ANY, 86), (ANY, 86)], vec![(0, 86), (0, 86)]));
@@ -447,7 +571,10 @@ fn the_highest_and_the_lowest_are_bounded() {
     assert_eq!(old(0), [(None, Some(9)), (Some(2), None)]);
     // Nothing is left in a window of a sync period, unless the next pass is the first.
     assert_eq!(Pass::new((15, 15)).extremes(), [(None, Some(0)), (Some(ANY), None)]);
-    assert_eq!(Pass::new((16, 16)).extremes(), [(None, Some(9)), (Some(2), None)]);
+    assert_eq!(Pass::new((16, 16)).extremes(), [(None, Some(6)), (Some(4), None)]);
+    // A window of two has only what the pass of the status left, and one that is longer what was before it.
+    assert_eq!(Pass::new((30, 30)).extremes(), [(None, Some(6)), (Some(4), None)]);
+    assert_eq!(Pass::new((31, 31)).extremes(), [(Some(3), Some(9)), (Some(2), Some(5))]);
     let unknown = Pass { sighting: None, ..Pass::new((15, 15)) };
     assert_eq!(unknown.extremes(), [(None, None), (None, None)]);
     // The count, 8, may be the only one.

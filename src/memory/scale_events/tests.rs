@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::{Event, ScaleEvent, changes, followed, is_by_another, split};
+use super::{Counts, Event, ScaleEvent, changes, followed, is_by_another, split};
 use crate::memory::ground::{Counted, Ground, Uncounted};
 use crate::memory::known::Known;
 use crate::memory::states::tests::{above, event, of, second, state};
@@ -65,7 +65,7 @@ fn lists(hpa: &Hpa, evidence: &Evidence) -> (Option<Vec<Changes>>, Vec<Counted>)
         let at = |time: Timestamp| time.duration_since(second(0)).as_millis() as i64 / 10;
         let list =
             |list: &Vec<ScaleEvent>| list.iter().map(|it| (it.replicas, at(it.time))).collect();
-        lists.iter().map(list).collect()
+        lists.next.iter().map(list).collect()
     });
     let counted = |ground| match ground {
         Ground::RateLimits(counted) => counted,
@@ -280,7 +280,7 @@ fn a_later_change_may_have_overwritten_one() {
     let evidence_of_both = seen(&[(1, 55), (-1, 56), (2, 85), (-2, 87)]);
     let known = Known::new(&both, &next, 8, &of("v1.36"), second(NOW), &evidence_of_both);
     let mut lists: Vec<Vec<i32>> = Vec::new();
-    for list in changes(&known, &mut Vec::new()).unwrap() {
+    for list in changes(&known, &mut Vec::new()).unwrap().next {
         let replicas = list.iter().map(|it| it.replicas).collect();
         if !lists.contains(&replicas) {
             lists.push(replicas);
@@ -291,7 +291,7 @@ fn a_later_change_may_have_overwritten_one() {
         hpa.spec.behavior = Some(own);
         hpa.written.spec = Some(second(spec));
         let known = Known::new(&hpa, &next, 8, &of("v1.36"), second(NOW), &evidence);
-        let lists = changes(&known, &mut Vec::new()).unwrap();
+        let lists = changes(&known, &mut Vec::new()).unwrap().next;
         lists.iter().any(|list| list.len() == 1)
     };
     assert!(of_next(behavior(&[30], &[]), 50));
@@ -473,4 +473,32 @@ fn a_change_by_another_is_told_by_its_counts() {
         let event = Event { message: message.clone(), last, ..Event::default() };
         assert_eq!(is_by_another(&event, time, &[2, 4, 8]), want, "{message} {last:?}");
     }
+}
+
+/// Without a lease, the controller may have ended after its status of 100 and forgotten the rescale then. The next
+/// one comes 13 s later, makes its first pass another 15 s later, and is held to the count that it finds for as long
+/// as that counts in both windows.
+#[test]
+fn a_controller_that_forgot_a_rescale_is_held_to_its_count() {
+    let found = |windows: (i32, i32), status: i64, lease: bool| -> (bool, Option<i64>) {
+        let mut hpa = hpa(100, &[60], &[60]);
+        hpa.written.status = Some(second(status));
+        hpa.status.conditions[0].reason = "SucceededRescale".to_owned();
+        (hpa.status.current_replicas, hpa.status.desired_replicas) = (4, 8);
+        let behavior = hpa.spec.behavior.as_mut().unwrap();
+        behavior.scale_up.as_mut().unwrap().stabilization_window_seconds = Some(windows.0);
+        behavior.scale_down.as_mut().unwrap().stabilization_window_seconds = Some(windows.1);
+        let evidence = Evidence { events: vec![above(8, 100)], ..Evidence::default() };
+        let evidence = if lease { Evidence { lease: led(0).lease, ..evidence } } else { evidence };
+        let now = second(status + 14);
+        let known = Known::new(&hpa, &hpa.spec, 8, &of("v1.36"), now, &evidence);
+        let Counts { next, later } = changes(&known, &mut Vec::new()).unwrap();
+        let ages = later.iter().filter(|(list, _)| list.is_empty()).map(|(_, age)| age.as_secs());
+        (next.iter().any(Vec::is_empty), ages.max())
+    };
+    assert_eq!(found((30, 60), 100, false), (false, Some(0)), "at its first pass");
+    assert_eq!(found((1, 1), 100, false), (false, Some(0)));
+    assert_eq!(found((0, 60), 100, false), (true, None), "nothing holds it");
+    assert_eq!(found((60, 0), 100, false), (true, None));
+    assert_eq!(found((30, 60), 100, true), (false, None), "the leader is known");
 }

@@ -134,6 +134,10 @@ fn a_course_has_a_maximum_of_steps() {
     let rules = Rules::of(&snapshot.controller.version, snapshot.controller.gates);
     let run = Run { snapshot: &snapshot, current: 0, desired: 5, rules };
     assert_eq!(run.steps(Memory::default()), []);
+    // If it is unknown what rate limits count, at once.
+    let unknown = memory(&[], possible(Ends::default(), Ends::default(), false));
+    let found = rows(&snapshot, &unknown);
+    assert!(found.iter().all(|(_, _, min, max)| (*min, *max) == (1, 40)), "{found:?}");
 }
 
 /// A hold that ends at 30, 105 or 210.

@@ -121,6 +121,8 @@ pub(crate) struct World {
     /// When a status could not be written or the HPA was replaced.
     lost: Option<Timestamp>,
     replaced: Option<Timestamp>,
+    /// When `apply` last wrote a status.
+    applied: Option<Timestamp>,
     /// When someone else last scaled the target.
     pub(crate) scaled_by_others: Option<Timestamp>,
     /// The target's `status.replicas`, and when its status last changed.
@@ -209,6 +211,7 @@ impl World {
             births: 1,
             lost: None,
             replaced: None,
+            applied: None,
             scaled_by_others: None,
             there: replicas,
             there_since: start - before,
@@ -281,6 +284,7 @@ impl World {
         let policies = rules.flat_map(|rules| rules.policies.iter().flatten());
         let longest = policies.map(|policy| policy.period_seconds).max().unwrap_or(0);
         let span = SignedDuration::from_secs(i64::from(longest.max(300)) + 900);
+        let span = span + self.controller.sync_period * 8;
         self.scaled_by_others.is_some_and(|time| time + span > self.now)
     }
 
@@ -292,8 +296,14 @@ impl World {
             lost.filter_map(|event| event.last).any(|last| last == whole(time))
         };
         self.lost.filter(counts).is_some_and(|time| !told(time))
+            || evidence.seen.is_empty() && self.applied.filter(counts).is_some()
             || self.replaced.filter(counts).is_some()
                 && evidence.events.iter().all(|event| event.is_about(&self.hpa))
+    }
+
+    /// Whether the next pass is an extra one.
+    pub(crate) fn next_is_extra(&self) -> bool {
+        self.next_pass < self.due
     }
 
     /// Whether a controller was restarted, without an election, and has made no pass since.
@@ -505,6 +515,7 @@ impl World {
             self.replicas = replicas;
             self.scaled_by_others = Some(self.now);
         }
+        self.applied = Some(self.now);
         self.write(decision.outcome.status.expect("every metric is read"), true);
     }
 

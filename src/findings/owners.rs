@@ -358,7 +358,8 @@ pub(super) fn current_revision<'p>(
     if let Some(hash) = stated.into_iter().find(|hash| !hash.is_empty()) {
         return Some(hash);
     }
-    let owned = case.surroundings().workloads.iter().filter(|it| {
+    let workloads = &case.surroundings().workloads;
+    let owned = workloads.controlled_by(&workload.metadata.name).filter(|it| {
         let is_its =
             |it: &OwnerReference| it.kind == workload.kind && it.name == workload.metadata.name;
         it.kind == "ReplicaSet" && it.metadata.controller().is_some_and(is_its)

@@ -173,15 +173,21 @@ impl Surroundings {
 pub struct Workloads {
     all: Vec<Workload>,
     places: HashMap<String, Vec<usize>>,
+    /// The places of those that another object controls, by its name.
+    controlled: HashMap<String, Vec<usize>>,
 }
 
 impl From<Vec<Workload>> for Shared<Workloads> {
     fn from(all: Vec<Workload>) -> Self {
         let mut places: HashMap<String, Vec<usize>> = HashMap::new();
+        let mut controlled: HashMap<String, Vec<usize>> = HashMap::new();
         for (place, workload) in all.iter().enumerate() {
             places.entry(workload.metadata.name.clone()).or_default().push(place);
+            if let Some(owner) = workload.metadata.controller() {
+                controlled.entry(owner.name.clone()).or_default().push(place);
+            }
         }
-        Workloads { all, places }.into()
+        Workloads { all, places, controlled }.into()
     }
 }
 
@@ -189,6 +195,13 @@ impl Workloads {
     /// Returns those of a name, in order.
     fn named(&self, name: &str) -> impl Iterator<Item = &Workload> {
         self.places.get(name).into_iter().flatten().map(|place| &self.all[*place])
+    }
+}
+
+impl Workloads {
+    /// Returns those that an object of a name controls, in order.
+    pub(crate) fn controlled_by(&self, name: &str) -> impl Iterator<Item = &Workload> {
+        self.controlled.get(name).into_iter().flatten().map(|place| &self.all[*place])
     }
 }
 

@@ -20,7 +20,7 @@ use crate::secret::Secret;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::{Load, LoadNote, LoadQuery};
-use crate::snapshot::{MetricAnswer, Scale, Snapshot, Unread};
+use crate::snapshot::{Scale, Snapshot};
 use crate::whatif::overrides::NamedMetric;
 use crate::whatif::timeline::read_csv;
 
@@ -198,10 +198,8 @@ async fn ask(
 
 /// Makes sure that there are pods to share the load of a resource, which the input may lack, and a template of them.
 fn check_pods(snapshot: &Snapshot) -> Result<(), Error> {
-    let lacks =
-        |answer: &MetricAnswer| matches!(answer, MetricAnswer::Unread(Unread::Missing { .. }));
     let mut read = snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics);
-    let lacks_usage = read.any(|(spec, answer)| spec.is_resource() && lacks(answer));
+    let lacks_usage = read.any(|(spec, answer)| spec.is_resource() && answer.is_missing());
     let Some(scale) = snapshot.scale.as_ref().ok().filter(|scale| scale.spec_replicas > 0) else {
         return Ok(());
     };

@@ -41,7 +41,7 @@ use crate::snapshot::pod::Pod;
 use crate::snapshot::right::Cause;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload, paused};
-use crate::snapshot::{Documents, MetricAnswer, Scale, ScaleError, Snapshot, Unread};
+use crate::snapshot::{Documents, MetricAnswer, Scale, ScaleError, Snapshot};
 use crate::version::Version;
 
 /// Finds the HPA among the objects and collects what its pass needs. `clock` is the system time,
@@ -307,10 +307,8 @@ fn without_pods(
     };
     surroundings.lacks_scale =
         snapshot.scale.is_err() && !is_stated(Api::Mapping) && !is_stated(Api::Scale);
-    let is_missing =
-        |answer: &MetricAnswer| matches!(answer, MetricAnswer::Unread(Unread::Missing { .. }));
     let lacks_answers = matches!(snapshot.scale, Err(ScaleError::Missing(_)))
-        || snapshot.metrics.iter().any(is_missing);
+        || snapshot.metrics.iter().any(MetricAnswer::is_missing);
     surroundings.lacks_pods =
         lacks_answers && place.pods.is_empty() && !objects.lists.contains(&Documents::Pod);
     let scale = snapshot.scale.as_ref().ok();

@@ -44,10 +44,8 @@ impl Input {
         if self.surroundings.supposed.is_some() {
             // What commands print is of a cluster, and these pods are of none.
             notes.retain(|note| !matches!(note, Note::NoDocuments { .. } | Note::SaveCommand));
-            let lacks = |answer: &MetricAnswer| {
-                matches!(answer, MetricAnswer::Unread(Unread::Missing { .. }))
-            };
-            let unknown = hpa.spec.metrics.iter().zip(metrics).filter(|(_, answer)| lacks(answer));
+            let unknown =
+                hpa.spec.metrics.iter().zip(metrics).filter(|(_, answer)| answer.is_missing());
             let unknown: Vec<MetricSpec> = unknown.map(|(spec, _)| spec.clone()).collect();
             notes.extend((!unknown.is_empty()).then_some(Note::NoValues(unknown)));
         }

@@ -189,6 +189,11 @@ impl MetricAnswer {
         matches!(self, Self::Unread(_))
     }
 
+    /// Whether the input lacks it.
+    pub(crate) fn is_missing(&self) -> bool {
+        matches!(self, Self::Unread(Unread::Missing { .. }))
+    }
+
     /// Returns when its values were measured, if they state it.
     pub(crate) fn times(&self) -> Vec<Timestamp> {
         match self {

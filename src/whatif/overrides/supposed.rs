@@ -16,7 +16,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::note::{Note, WhyUnknownSelector};
 use crate::snapshot::pod::{Container, Pod, Requests, resource_name};
 use crate::snapshot::surroundings::SupposedPods;
-use crate::snapshot::{MetricAnswer, Scale, ScaleError, Unread};
+use crate::snapshot::{MetricAnswer, Scale, ScaleError};
 use crate::whatif::timeline::Trace;
 use crate::whatif::value::Value;
 
@@ -135,7 +135,7 @@ pub fn suppose_pods(
     if count == 0 {
         // Then there is nothing to measure.
         for (spec, answer) in snapshot.hpa.spec.metrics.iter().zip(&mut snapshot.metrics) {
-            if matches!(answer, MetricAnswer::Unread(Unread::Missing { .. })) && !spec.is_total() {
+            if answer.is_missing() && !spec.is_total() {
                 *answer = match spec.is_resource() {
                     true => MetricAnswer::PodMetrics,
                     false => MetricAnswer::Pods(Vec::new()),

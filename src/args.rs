@@ -8,6 +8,7 @@ mod form;
 mod named;
 mod predict;
 mod prometheus;
+mod tips;
 mod typing;
 
 use clap::builder::Resettable;
@@ -24,9 +25,10 @@ pub use apply::{Apply, ApplyOutput, DryRun, How};
 pub use connection::ConnectionFlags;
 pub use expect::{Condition, ExpectArgs, FailOn, Report};
 pub use form::Form;
-pub use named::{Named, Request, Target};
+pub use named::{Named, Request, Target, meant_as_type, states_no_type};
 pub use predict::{Overrides, Predict, PredictOutput, TimelineArgs, Validate};
 pub use prometheus::{Moment, PrometheusArgs, PrometheusServer, RecordedArgs};
+pub use tips::with_tips;
 pub use typing::Typing;
 
 /// Explains what the HorizontalPodAutoscaler controller decides, step by step.
@@ -285,7 +287,7 @@ pub struct MemoryArgs {
 )]
 pub struct ControllerArgs {
     /// Time of the controller's clock, such as 2026-11-21T06:00:00Z
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub now: Option<Timestamp>,
 
     /// Kubernetes version whose rules apply, such as v1.31 (default: the version of the input, the
@@ -312,6 +314,10 @@ fn recommendation(text: &str) -> Result<(i32, SignedDuration), String> {
     Ok((replicas, parse_duration(age).map_err(|e| e.to_string())?))
 }
 
+fn time(text: &str) -> Result<Timestamp, String> {
+    text.parse().map_err(|_| "not a time with its zone, such as 2026-11-21T06:00:00Z".to_owned())
+}
+
 fn gate(text: &str) -> Result<(String, bool), String> {
     let (name, value) = text.split_once('=').ok_or("not of the form GATE=true or GATE=false")?;
     let on = match value {
@@ -332,15 +338,19 @@ mod tests {
     }
 
     #[test]
-    fn negative_values_are_errors_and_not_flags() {
+    fn values_of_the_wrong_form_are_errors_in_our_words() {
         for (flag, value, want) in [
+            ("--max", "3.5", "not a whole number of replicas, such as 10"),
+            ("--min", "99999999999", "not a whole number of replicas, such as 10"),
+            ("--now", "yesterday", "not a time with its zone, such as 2026-11-21T06:00:00Z"),
+            ("--now", "2026-11-21", "not a time with its zone, such as 2026-11-21T06:00:00Z"),
             ("--tolerance", "-1", "not a fraction"),
             ("--sync-period", "-15s", "must not be negative"),
             ("--observe", "-1m", "must not be negative"),
             ("--recommendation", "-8@2m", "not a number of replicas"),
         ] {
             let e = command_line()
-                .try_get_matches_from(["kubectl-hpa", "explain", "web", flag, value])
+                .try_get_matches_from(["kubectl-hpa", "predict", "web", flag, value])
                 .expect_err("invalid");
             assert!(e.to_string().contains(want), "{flag} {value}: {e}");
         }

@@ -91,6 +91,11 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// The address of a page of the documentation, which an installed program has no copy of.
+pub(crate) fn docs(page: &str) -> String {
+    format!("{}/blob/main/docs/{page}", env!("CARGO_PKG_REPOSITORY"))
+}
+
 /// Returns the first few of a list that may be long.
 pub(crate) fn listed(all: &[String]) -> String {
     const SHOWN: usize = 10;

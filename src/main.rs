@@ -8,8 +8,7 @@ use std::process::{ExitCode, exit};
 use anstream::{AutoStream, ColorChoice};
 use anyhow::Context;
 use clap::FromArgMatches;
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use kubectl_hpa::args::{Cli, Color, Form, command_line};
+use kubectl_hpa::args::{Cli, Color, Form, command_line, with_tips};
 use kubectl_hpa::command::interrupt::on_signal;
 use kubectl_hpa::command::{self, Answer, Terminal};
 use kubectl_hpa::error::Error;
@@ -85,30 +84,8 @@ fn parse(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
 fn parse_as_typed(arguments: Vec<OsString>) -> Result<Cli, clap::Error> {
     let mut definition = command_line();
     let matches = definition.try_get_matches_from_mut(arguments);
-    let matches = matches.map_err(|e| with_owner(e, &definition))?;
+    let matches = matches.map_err(|e| with_tips(e, &definition))?;
     Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut definition))
-}
-
-/// Says which other commands have an argument that one does not have, instead of what is spelt like it.
-fn with_owner(mut e: clap::Error, definition: &clap::Command) -> clap::Error {
-    let Some(ContextValue::String(typed)) = e.get(ContextKind::InvalidArg) else { return e };
-    if e.kind() != ErrorKind::UnknownArgument {
-        return e;
-    }
-    let is_it = |argument: &clap::Arg| {
-        let long = argument.get_long().map(|name| format!("--{name}"));
-        let short = argument.get_short().map(|letter| format!("-{letter}"));
-        long.as_ref() == Some(typed) || short.as_ref() == Some(typed)
-    };
-    let commands = definition.get_subcommands().filter(|it| !it.is_hide_set());
-    let owners = commands.filter(|it| it.get_arguments().any(is_it));
-    let owners: Vec<String> = owners.map(|it| it.get_name().to_owned()).collect();
-    if !owners.is_empty() {
-        let tip = format!("'{typed}' is an argument of {}", owners.join(" and "));
-        e.remove(ContextKind::SuggestedArg);
-        e.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
-    }
-    e
 }
 
 /// Prints help, the version, or a usage error.

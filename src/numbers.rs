@@ -132,6 +132,9 @@ pub(crate) fn quantity(quantity: &Quantity) -> String {
         let (whole, rest) = (milli.abs() / 1000, milli.abs() % 1000);
         return format!("{sign}{}", without_zeros(&format!("{whole}.{rest:03}")));
     }
+    if exact.contains('.') && exact.ends_with('0') {
+        return without_zeros(&exact).to_owned();
+    }
     exact
 }
 
@@ -211,6 +214,15 @@ mod tests {
             (333_333_333_333, Format::BinarySI, "317.9Mi"),
         ] {
             assert_eq!(border(&Quantity::from_milli(milli, format)), text);
+        }
+    }
+
+    #[test]
+    fn amounts_end_without_zeros() {
+        for (written, shown) in
+            [("1.500", "1.5"), ("2.100", "2.1"), ("-1.50", "-1.5"), ("150", "150")]
+        {
+            assert_eq!(quantity(&Quantity::parse(written).expect("a quantity")), shown);
         }
     }
 

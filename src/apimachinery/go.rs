@@ -202,6 +202,16 @@ pub(crate) fn duration(duration: SignedDuration) -> String {
 
 /// Reads a duration as `time.ParseDuration` does: `5m0s`, `1.5h`, `-300ms`, `0`.
 pub(crate) fn parse_duration(text: &str) -> Option<SignedDuration> {
+    parse_units(text, &[])
+}
+
+/// Reads a duration that may have days and weeks, as go-str2duration's `ParseDuration` does: `7d12h`.
+pub(crate) fn parse_duration_with_days(text: &str) -> Option<SignedDuration> {
+    parse_units(text, &[("d", 86_400_000_000_000), ("w", 604_800_000_000_000)])
+}
+
+/// Reads a duration in these units, with their nanoseconds, and Go's own.
+fn parse_units(text: &str, longer: &[(&str, i128)]) -> Option<SignedDuration> {
     let (negative, mut rest) = match text.as_bytes().first()? {
         b'-' => (true, &text[1..]),
         b'+' => (false, &text[1..]),
@@ -229,7 +239,7 @@ pub(crate) fn parse_duration(text: &str) -> Option<SignedDuration> {
             "s" => 1_000_000_000,
             "m" => 60_000_000_000,
             "h" => 3_600_000_000_000,
-            _ => return None,
+            other => longer.iter().find(|(unit, _)| *unit == other)?.1,
         };
         rest = &rest[end..];
         let digits = |text: &str| if text.is_empty() { Some(0) } else { text.parse().ok() };

@@ -44,6 +44,11 @@ impl ManagedFieldsEntry {
         Self { time: Some(time), subresource: subresource.to_owned(), ..Self::default() }
     }
 
+    /// Returns a change by a field manager at an unknown time.
+    pub(crate) fn of(manager: &str) -> Self {
+        Self { manager: manager.to_owned(), ..Self::default() }
+    }
+
     /// Whether it was written through the scale subresource, as the controller and `kubectl scale` do.
     pub fn is_of_scale(&self) -> bool {
         self.subresource == "scale"

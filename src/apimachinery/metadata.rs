@@ -8,6 +8,7 @@ use super::annotations::Annotations;
 use super::json::{list, null_as_default, optional_time};
 use super::managed_fields::ManagedFieldsEntry;
 use super::selector::Labels;
+use super::tool::Tool;
 
 /// `metav1.ObjectMeta`, limited to what is read of objects that are not validated.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -58,6 +59,11 @@ impl Metadata {
     /// Returns the object that controls this one.
     pub fn controller(&self) -> Option<&OwnerReference> {
         self.owner_references.iter().find(|owner| owner.controller == Some(true))
+    }
+
+    /// Returns the tool that writes this object.
+    pub fn tool(&self) -> Option<Tool> {
+        Tool::of_managed(&self.managed_fields).or_else(|| Tool::of_labels(&self.labels))
     }
 }
 

@@ -9,4 +9,5 @@ pub mod metadata;
 pub(crate) mod names;
 pub mod quantity;
 pub mod selector;
+pub mod tool;
 pub(crate) mod yaml;

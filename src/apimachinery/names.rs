@@ -242,12 +242,14 @@ pub(crate) fn nearest<'k>(name: &str, known: impl IntoIterator<Item = &'k str>) 
     within(name, known, 1 + name.len() / 4)
 }
 
-/// Returns the known name that was probably meant by the name of an object: the most similar one, or the only one that
-/// begins or ends with the same words, as charts and operators add the name of a release or a part.
+/// Returns the known name that was probably meant by the name of an object: the most similar one, or the only one with
+/// all words of it, or the only one that begins or ends with the same words, as charts and operators add the name of a
+/// release or a part.
 pub(crate) fn nearest_object<'k>(
     name: &str,
-    known: impl Iterator<Item = &'k str> + Clone,
+    known: impl Iterator<Item = &'k str>,
 ) -> Option<&'k str> {
+    let known: Vec<&str> = known.collect();
     let shares_words = |known: &&'k str| {
         let (own, other): (Vec<&str>, Vec<&str>) =
             (name.split('-').collect(), known.split('-').collect());
@@ -259,9 +261,21 @@ pub(crate) fn nearest_object<'k>(
         let is_part = same.max(same_end) == least;
         is_part || (same.max(same_end) >= 2 && same.max(same_end) + 1 >= most)
     };
-    let mut alike = known.clone().filter(shares_words);
-    let only = alike.next().filter(|_| alike.next().is_none());
-    nearest(name, known).or(only)
+    let has_all = |known: &&'k str| has_words(name, known) || has_words(known, name);
+    let all = only(known.iter().copied().filter(has_all));
+    let some = || only(known.iter().copied().filter(shares_words));
+    all.or_else(|| nearest(name, known.iter().copied())).or_else(some)
+}
+
+/// Whether a name has all words of another one, in the same order.
+fn has_words(name: &str, of: &str) -> bool {
+    let mut words = name.split('-');
+    of.split('-').all(|wanted| words.any(|word| word == wanted))
+}
+
+/// Returns the only one of these names.
+fn only<'k>(mut names: impl Iterator<Item = &'k str>) -> Option<&'k str> {
+    names.next().filter(|_| names.next().is_none())
 }
 
 /// Returns the known name that a typing error may have turned into a name, but not one with another word
@@ -351,6 +365,7 @@ mod tests {
                 Some("onyx-api-server"),
             ),
             ("frontend", &["fronted", "backend"], Some("fronted")),
+            ("shop-gpu", &["shop-web", "shop-worker-gpu"], Some("shop-worker-gpu")),
             // Two of them, and others with a word in common.
             ("web", &["shop-web", "blog-web"], None),
             ("shop-web", &["shop-worker"], None),

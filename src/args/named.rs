@@ -114,16 +114,46 @@ impl Request {
                 let names: Vec<String> = several.iter().map(ToString::to_string).collect();
                 let is_unit = |name: &&String| UNITS.contains(&&***name);
                 let unit = names.iter().find(is_unit);
-                let hint = unit.map(|unit| {
-                    let (short, _) = unit.split_at(1);
-                    format!("a duration is one word, such as 5{short}")
-                });
+                let is_type = |name: &&String| Type::known(name).is_some();
+                let hint = match (unit, names.iter().find(is_type)) {
+                    (Some(unit), _) => {
+                        let (short, _) = unit.split_at(1);
+                        Some(format!("a duration is one word, such as 5{short}"))
+                    }
+                    (None, Some(type_)) => Some(format!("a type comes first: {type_} NAME")),
+                    (None, None) => None,
+                };
                 let names = names.join(", ");
                 let error = format!("{verb} takes one HPA, not {}: {names}", several.len());
                 Err(Error { hint, ..Error::usage(error) })
             }
         }
     }
+}
+
+/// Whether a word has a slash, but no type before it.
+#[must_use]
+pub fn states_no_type(word: &str) -> bool {
+    let before = word.split_once('/').map(|(before, _)| before);
+    before.is_some_and(|before| Type::known(before).is_none() && !before.contains('.'))
+        || word.starts_with("./")
+        || word.starts_with("../")
+}
+
+/// Says what was probably meant by a word before a slash that is read as a namespace.
+#[must_use]
+pub fn meant_as_type(words: &[String]) -> Option<String> {
+    words.iter().filter(|word| states_no_type(word)).find_map(|word| {
+        let (before, name) = word.split_once('/')?;
+        if ["po", "pod", "pods"].contains(&before) {
+            let hint = "a pod has no HPA of its own: name the workload, such as deploy/NAME";
+            return Some(hint.to_owned());
+        }
+        let types = TYPES.iter().flat_map(|(kind, short)| [*kind, *short]);
+        // Two letters are like too many words.
+        let meant = names::nearest(before, types.filter(|type_| type_.len() > 2))?;
+        Some(format!("{before} is not a known type, so it is read as a namespace: did you mean {meant}/{name}?"))
+    })
 }
 
 /// What a word names, and the namespace that it states.

@@ -281,5 +281,5 @@ fn bound(text: &str) -> Result<i32, String> {
     if text.starts_with('+') {
         return Err("a bound cannot be changed by an amount: give the new number".to_owned());
     }
-    text.parse().map_err(|e: std::num::ParseIntError| e.to_string())
+    text.parse().map_err(|_| "not a whole number of replicas, such as 10".to_owned())
 }

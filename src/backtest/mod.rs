@@ -70,7 +70,7 @@ pub struct Candidate {
     pub run: Run,
     /// The manifest that it comes from, if it comes from one.
     pub manifest: Option<ManifestPlace>,
-    /// Where it first parts from the replay, with how each of the two changed the replicas.
+    /// Where it first differs from the replay, with how each of the two changed the replicas.
     pub parted: Option<Parting>,
     /// All stretches over which the two have different replicas.
     pub stretches: Stretches,
@@ -293,7 +293,7 @@ fn roll_out(
             overrides.push(own);
             if strategy.is_none() {
                 let is_stateful = Strategy::is_stateful(target);
-                input.notes.push(Note::RolloutByDefault { target: name, is_stateful });
+                input.notes.push(Note::RolloutByDefault { target: name, how, is_stateful });
             } else if running.snapshot.controller.version.replaces_several()
                 && let Some(limit) = played.at_once(stated.as_ref(), max_replicas)
             {

@@ -137,7 +137,11 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
     };
     notes.extend(remarks::on(&snapshot));
     let evidence = observed.evidence.of(&snapshot.hpa);
-    Ok(Input {
+    let scale = snapshot.scale.as_ref().ok();
+    let counted = scale.and_then(|scale| {
+        observed.surroundings.counted(&snapshot.hpa.spec.scale_target_ref, scale, now)
+    });
+    let mut input = Input {
         snapshot,
         observed: None,
         observed_replicas: None,
@@ -150,7 +154,9 @@ pub fn input(observed: Observed, options: &Options) -> Result<Input, Error> {
         basis,
         notes,
         command_flags: options.command_flags.clone(),
-    })
+    };
+    input.count(counted);
+    Ok(input)
 }
 
 /// Checks that the command line states only existing settings, before any request.

@@ -16,6 +16,7 @@ use crate::apiserver::convert::hpa_from_json;
 use crate::args::{ConnectionFlags, ControllerArgs, Named, Request, Typing};
 use crate::cluster::fetch::complete as fetch;
 use crate::cluster::{self, Environment, connect};
+use crate::findings::{Code, Watched};
 use crate::order;
 use crate::render::style::clean;
 use crate::saved::file;
@@ -47,7 +48,7 @@ pub(super) fn run(mut command: Command, words: &[String]) -> Answer {
     let mut typing = Typing::read(&command, words);
     match typing.id() {
         Some("names") => typing.settle(|letter| letter == '/'),
-        Some("fail_on" | "feature_gates") => typing.settle(|letter| letter == ','),
+        Some("fail_on" | "ignore" | "feature_gates") => typing.settle(|letter| letter == ','),
         Some("pods") => typing.settle(|letter| letter == ':'),
         Some("expect") => typing.settle(|letter| letter == ' ' || letter == '('),
         _ => {}
@@ -111,6 +112,8 @@ fn candidates(typing: &Typing) -> Vec<Candidate> {
                 .map(|(name, about)| (name.to_owned(), about.to_owned()))
                 .into()
         }
+        Some("fail_on") => Watched::all().map(|it| plain(it.as_str().to_owned())).collect(),
+        Some("ignore") => Code::ALL.iter().map(|code| plain(code.as_str().to_owned())).collect(),
         Some("reports") => ["github", "junit="].map(|name| plain(name.to_owned())).into(),
         Some("feature_gates") => {
             let values = |gate| [format!("{gate}=true"), format!("{gate}=false")];
@@ -427,6 +430,12 @@ mod tests {
             (
                 "predict cart -f examples/shop --fail-on limited,max",
                 "limited,maxed\tThe result is maxReplicas\n:4\n",
+            ),
+            ("predict web --fail-on limited,sus", "limited,suspect-unit\n:4\n"),
+            ("explain web --fail-on warn", "warning\n:4\n"),
+            (
+                "explain web --ignore rate-limited,at-",
+                "rate-limited,at-max\nrate-limited,at-min\n:4\n",
             ),
             (
                 "predict nginx-deployment -f examples/nginx --missing nginx-deployment-596d9ffddd-6",

@@ -1,5 +1,9 @@
 //! `--fail-on` and `--ignore`: which findings fail a run, and which are left out.
 
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+
+use crate::args::Condition;
 use crate::error::Error;
 use crate::findings::{Code, Watched};
 use crate::order;
@@ -20,9 +24,34 @@ pub(super) struct FindingsWatch {
 }
 
 impl FindingsWatch {
-    /// Reads `--fail-on` and `--ignore`.
+    /// Reads `--fail-on` and `--ignore` of `explain`.
+    ///
+    /// # Errors
+    ///
+    /// A word is no finding.
     pub(super) fn read(fail_on: &[String], ignore: &[String]) -> Result<Self, Error> {
-        let fail_on = fail_on.iter().map(|text| Watched::read(text));
+        let is_condition = |text: &&String| Condition::from_str(text, false).is_ok();
+        if let Some(condition) = fail_on.iter().find(is_condition) {
+            return Err(Error::usage(format!("unknown finding {condition:?}"))
+                .hint(format!("{condition} is a condition of `kubectl hpa predict --fail-on`")));
+        }
+        Self::beside(fail_on, ignore, &[])
+    }
+
+    /// Reads the same of `predict`, whose `--fail-on` takes conditions, too.
+    ///
+    /// # Errors
+    ///
+    /// A word is no finding.
+    pub(super) fn of_predict(fail_on: &[String], ignore: &[String]) -> Result<Self, Error> {
+        let conditions = Condition::value_variants().iter();
+        let conditions: Vec<_> = conditions.filter_map(ValueEnum::to_possible_value).collect();
+        let conditions: Vec<&str> = conditions.iter().map(PossibleValue::get_name).collect();
+        Self::beside(fail_on, ignore, &conditions)
+    }
+
+    fn beside(fail_on: &[String], ignore: &[String], conditions: &[&str]) -> Result<Self, Error> {
+        let fail_on = fail_on.iter().map(|text| Watched::read(text, conditions));
         let ignored = ignore.iter().map(|text| Code::read(text));
         Ok(Self {
             fail_on: fail_on.collect::<Result<_, _>>()?,

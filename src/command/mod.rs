@@ -24,7 +24,7 @@ use std::num::NonZero;
 use std::path::Path;
 use std::thread::available_parallelism;
 
-use crate::args::{Cli, ConnectionFlags, Verb, command_line};
+use crate::args::{Cli, ConnectionFlags, Verb, command_line, meant_as_type, states_no_type};
 use crate::cluster::{self, Environment, Session, connect};
 use crate::error::Error;
 use crate::render::layout::Layout;
@@ -54,8 +54,12 @@ pub struct Answer {
 /// Runs what was typed.
 pub fn run(cli: &Cli, terminal: &Terminal) -> Result<Answer, Error> {
     match &cli.verb {
-        Verb::Explain(args) => explain::run(args, terminal),
-        Verb::Predict(args) => predict::run(args, terminal),
+        Verb::Explain(args) => {
+            explain::run(args, terminal).map_err(|e| misread(e, &args.names, &args.filenames))
+        }
+        Verb::Predict(args) => {
+            predict::run(args, terminal).map_err(|e| misread(e, &args.names, &args.filenames))
+        }
         Verb::Apply(args) => apply::run(args, terminal),
         Verb::InstallLinks(args) => install_links::run(args, &command_line()),
         Verb::Complete { words } => {
@@ -64,6 +68,19 @@ pub fn run(cli: &Cli, terminal: &Terminal) -> Result<Answer, Error> {
                 words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
             Ok(complete::run(command_line(), &words))
         }
+    }
+}
+
+/// Adds to an error what the words that name HPAs were probably meant as: files, or types.
+fn misread(e: Error, words: &[String], files: &[String]) -> Error {
+    let is_file = |word: &&String| {
+        let path = Path::new(word);
+        file::is_listed(path) || (files.is_empty() && states_no_type(word) && path.exists())
+    };
+    let file = words.iter().find(is_file).map(|word| format!("to read {word}, use -f {word}"));
+    match file.or_else(|| meant_as_type(words)) {
+        Some(hint) => e.hint(hint),
+        None => e,
     }
 }
 

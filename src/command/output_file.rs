@@ -7,7 +7,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use crate::error::Error;
-use crate::saved::file::was_read;
+use crate::saved::file::{plain, was_read};
 
 /// Replaces a file, or creates it. Other hard links to an old file keep its content. A symbolic link is an
 /// error, unless it leads to a pipe or a device, which no file can replace.
@@ -68,7 +68,7 @@ fn open_to_append(path: &Path) -> io::Result<File> {
 }
 
 fn failed(path: &str, e: &io::Error) -> Error {
-    Error::failed(format!("failed to write {path}: {e}"))
+    Error::failed(format!("failed to write {path}: {}", plain(e)))
 }
 
 /// What a path leads to.

@@ -45,12 +45,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         FailOn::Condition(_) => None,
     });
     let of_findings: Vec<String> = of_findings.collect();
-    let watch = FindingsWatch::read(&of_findings, &args.expect.ignore).map_err(|e| {
-        match e.hint.as_ref().is_some_and(|hint| hint.starts_with("did you mean")) {
-            true => e,
-            false => e.hint("docs/findings.md lists the codes, and --help the conditions"),
-        }
-    })?;
+    let watch = FindingsWatch::of_predict(&of_findings, &args.expect.ignore)?;
     let is_gated = !gate.is_empty() || !watch.fail_on.is_empty();
     if let Some(report) = args.expect.reports.first()
         && !gate.has_expectations()
@@ -130,15 +125,17 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     if let Some(first) = candidates.first() {
         assumptions = first.assumptions.clone();
     }
+    let searched = search.as_ref().map(Search::first).transpose()?;
     if args.timeline.at.is_some() {
-        let first = search.as_ref().map(Search::first).transpose()?;
-        let mut all = candidates.iter().map(|own| &own.assumptions).chain(&first);
+        let mut all = candidates.iter().map(|own| &own.assumptions).chain(&searched);
         if !all.any(|own| own.with_running_template().is_some()) {
             return Err(Error::usage("--at requires pods that change")
                 .hint("use --request, or --hpa with the manifest of the HPA's target"));
         }
     }
     let also = options.also.clone();
+    let specs = candidates.iter().map(|own| &own.assumptions).chain(&searched);
+    let manifests_of_candidates = specs.filter_map(Assumptions::candidate).collect();
     let mut manifests = None;
     let (answered, mut messages) = match objects {
         None => connected(&request.connection, async |session| {
@@ -148,12 +145,13 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         })?,
         Some(mut objects) => {
             let trace = timeline.as_ref().and_then(|own| own.trace.as_deref());
-            let values = KnownValues { also: &also, trace, is_asked: query.is_some() };
+            let candidates = manifests_of_candidates;
+            let values = KnownValues { also: &also, trace, is_asked: query.is_some(), candidates };
             let of_keda = add_hpas_of_keda(&mut objects, &mut options)?;
             let mut input = read_saved(objects, &options)?;
             input.notes.extend(of_keda);
             let read = input.surroundings.lacks_pods.then(|| input.clone());
-            suppose_pods(&mut input, &assumptions, values)?;
+            suppose_pods(&mut input, &assumptions, &values)?;
             // What is assumed is not saved.
             manifests = read.filter(|_| input.surroundings.supposed.is_some());
             let pass = pass(input, &args.memory)?;

@@ -35,7 +35,8 @@ pub(super) fn remember(args: &MemoryArgs, input: &mut Input) -> Result<(), Error
         Some("none") => input.stated_memory = Some(Memory::default()),
         Some("infer") => input.stated_memory = None,
         Some(path) => {
-            let state = file::read(&[path.to_owned()])?.state;
+            let read = file::read(&[path.to_owned()]);
+            let state = read.map_err(|e| e.hint("--history takes none, infer or a file"))?.state;
             let Some(memory) = state.and_then(|state| state.stated_memory()) else {
                 return Err(Error::usage(format!("{path} states no history"))
                     .hint("it needs a ControllerState with recommendations"));
@@ -132,15 +133,16 @@ pub(super) async fn learn(
 }
 
 async fn look_at_states(session: &Session, input: &mut Input, at: Option<&ScaleAt>) {
-    let Input { snapshot, evidence, notes, .. } = input;
-    let Snapshot { hpa, controller, now, .. } = &*snapshot;
+    let Snapshot { hpa, now, scale, .. } = &input.snapshot;
     let target = at.filter(|_| infer::averages_over_target(&hpa.spec));
-    if let (Some(target), Ok(scale)) = (target, &snapshot.scale) {
+    if let (Some(target), Ok(scale), None) = (target, scale, input.evidence.counted) {
         match count(session, target, scale, *now).await {
-            Ok(counted) => evidence.counted = counted,
-            Err(why) => notes.push(Note::NotKnown { what: Unlearnt::EarlierReplicas, why }),
+            Ok(counted) => input.count(counted),
+            Err(why) => input.notes.push(Note::NotKnown { what: Unlearnt::EarlierReplicas, why }),
         }
     }
+    let Input { snapshot, evidence, .. } = input;
+    let Snapshot { hpa, controller, now, .. } = &*snapshot;
     let since = now.minus(infer::window(hpa, controller));
     let OldVersions { states, counted } =
         look_back(session, hpa, since, target, evidence.counted).await;

@@ -15,16 +15,17 @@ use crate::cluster::fetch::fetch;
 use crate::cluster::observed;
 use crate::cluster::observed::ScaleAt;
 use crate::engine::decision::{Outcome, UnreadMetric};
-use crate::error::Error;
+use crate::error::{Error, docs};
 use crate::memory::states::{self, Chain};
 use crate::pass::Pass;
 use crate::prometheus::queries::title;
 use crate::report::expected::lacking;
-use crate::report::notes::value_flags;
+use crate::report::notes::{assume_pods, value_flags};
 use crate::saved::assemble::{assemble, save_command};
 use crate::saved::objects::Objects;
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::input::{Input, Options};
+use crate::snapshot::surroundings::Workload;
 use crate::snapshot::{Snapshot, Unread};
 use crate::whatif::overrides::Assumptions;
 
@@ -93,7 +94,7 @@ pub(super) async fn current(session: &Session, options: &Options) -> Result<Inpu
 /// Why there is no answer, if what decides is unknown here.
 pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
     let Outcome { unread, .. } = &pass.decision.outcome;
-    let Input { snapshot, surroundings, .. } = &pass.input;
+    let Input { snapshot, surroundings, command_flags, .. } = &pass.input;
     let hpa = &snapshot.hpa;
     let lacking =
         lacking(&pass.decision.outcome.lacking(&hpa.spec)).filter(|_| pass.is_unanswered())?;
@@ -107,27 +108,21 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
         true if pass.input.evidence.past.is_some() => {
             let mut metrics = unread.iter().map(|own| &hpa.spec.metrics[own.index]);
             Error::usage(message).hint(match metrics.find(|metric| !metric.is_resource()) {
-                None => "Prometheus must scrape cAdvisor, see docs/prometheus.md".to_owned(),
+                None => format!("Prometheus must scrape cAdvisor, see {}", docs("prometheus.md")),
                 Some(metric) => {
                     let query = shell_word(&format!("{}=PROMQL", title(metric)));
                     format!("--query {query} gives its values in the history")
                 }
             })
         }
-        true if surroundings.lacks_pods => Error::usage(message).hint(assuming(&pass.input)),
+        true if surroundings.lacks_pods => {
+            let workload = surroundings.workload(&hpa.spec.scale_target_ref);
+            let states_replicas = workload.is_none_or(Workload::states_replicas);
+            Error::usage(message).hint(assume_pods(hpa, command_flags, states_replicas))
+        }
         true => Error::usage(message).hint(save_command(hpa)),
         false => Error::failed(message),
     })
-}
-
-/// What answers from a manifest alone: assumed pods.
-fn assuming(input: &Input) -> String {
-    let hpa = &input.snapshot.hpa;
-    let (name, namespace) = (shell_word(&hpa.name), shell_word(&hpa.namespace));
-    let values = value_flags(&hpa.spec.metrics);
-    let command = format!("kubectl hpa predict {name} -n {namespace}");
-    let command = input.command_flags.add_to(&command);
-    format!("`{command} {values}` assumes what the input lacks")
 }
 
 /// What the command line says besides the objects.

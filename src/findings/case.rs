@@ -14,7 +14,7 @@ use crate::outlook::Upcoming;
 use crate::pass::Pass;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::metric::{Measured, PodMetrics};
-use crate::snapshot::pod::Pod;
+use crate::snapshot::pod::{Pod, REVISION_LABELS};
 use crate::snapshot::surroundings::{Surroundings, Workload};
 use crate::snapshot::{Scale, Snapshot};
 use crate::whatif::overrides;
@@ -57,15 +57,6 @@ pub(crate) enum Top<'p> {
     NoOne,
     /// An owner was not read or not stated, so the top is unknown.
     Unknown,
-}
-
-/// The labels with the revision of a pod: of a Deployment, a Rollout, and a StatefulSet or DaemonSet.
-const REVISION_LABELS: [&str; 3] =
-    ["pod-template-hash", "rollouts-pod-template-hash", "controller-revision-hash"];
-
-/// Returns the revision of a pod, according to its labels.
-pub(crate) fn revision(pod: &Pod) -> Option<&str> {
-    REVISION_LABELS.iter().find_map(|label| pod.labels.get(label))
 }
 
 /// Returns the owner of a pod's ReplicaSet, if its name reveals that.

@@ -175,7 +175,10 @@ fn cause_of(case: &Case<'_>, finding: &Finding, found: &[Finding]) -> Option<Cod
                 _ => it.changes_proposal(|proposal| Some(proposal) != answer.proposal),
             })
         }
-        Facts::HeldByWindow(facts) => beyond(found, facts.desired, facts.result),
+        Facts::HeldByWindow(facts) => {
+            let is_down = facts.desired < facts.result;
+            beyond(found, facts.desired, facts.result).or(is(Code::Flapping).filter(|_| is_down))
+        }
         Facts::RateLimited(facts) => beyond(found, facts.desired, facts.result),
         Facts::AtMin(path::AtMin { bound, .. }) if bound.is_disabled => is(Code::DirectionDisabled),
         Facts::AtMax(path::AtMax(bound)) if bound.is_disabled => is(Code::DirectionDisabled),
@@ -231,6 +234,7 @@ fn is_prior_to_more(finding: &Finding, metric: Option<usize>) -> bool {
         Facts::SuspectUnit(it) => is_of(it.metric) && it.ratio > 1.0,
         Facts::ValueMultiplies(it) => is_of(it.metric),
         Facts::RequestTooSmall(it) => is_of(it.metric),
+        Facts::Flapping(it) => it.small.is_some(),
         Facts::StaleSamples(it) => finding.explains && it.metrics.iter().any(|own| is_of(*own)),
         _ => false,
     }

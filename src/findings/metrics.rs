@@ -12,7 +12,7 @@ use crate::engine::decision::{Block, Group, MetricResult, MetricStep, Step};
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
 use crate::snapshot::pod::Pod;
-use crate::snapshot::surroundings::{ApiService, served_elsewhere, served_for};
+use crate::snapshot::surroundings::{ApiService, ServiceReference, served_elsewhere, served_for};
 
 /// A metrics API does not answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,6 +27,10 @@ pub struct MetricsApiUnavailable {
     pub message: String,
     /// Its APIService, if that is known to be unavailable.
     pub service: Option<UnavailableService>,
+    /// What serves the API, if KEDA should and something else does.
+    pub served_by: Option<ServedBy>,
+    /// An adapter that serves another metrics API, if nothing serves this one.
+    pub adapter: Option<ServedBy>,
 }
 
 /// How a metrics API fails to answer.
@@ -50,6 +54,8 @@ pub struct UnavailableService {
     pub name: String,
     /// Its condition `Available`.
     pub available: Condition,
+    /// The Service that it points at.
+    pub behind: Option<ServiceReference>,
 }
 
 /// A metrics API does not know a metric.
@@ -87,6 +93,8 @@ pub struct MetricFailing {
     pub refused: Option<Refused>,
     /// The kind of the described object, if that is the error.
     pub unmapped: Option<Unmapped>,
+    /// What serves the API, if KEDA should and something else does.
+    pub served_by: Option<ServedBy>,
 }
 
 /// A kind that no API has.
@@ -389,17 +397,37 @@ fn answered<'p>(case: &Case<'p>, group: &'p str) -> impl Iterator<Item = &'p Met
         .map(|(spec, _)| spec)
 }
 
-/// Returns what serves the API of a group, if the HPA is KEDA's and that is not.
+impl ServedBy {
+    /// Reads an APIService; `None` if it points at no Service.
+    fn of(api: &ApiService) -> Option<Self> {
+        let ServiceReference { namespace, name } = api.spec.service.as_ref()?;
+        let service = format!("{namespace}/{name}");
+        Some(Self { api: api.metadata.name.clone(), service })
+    }
+
+    /// Whether it is KEDA's, which has this name wherever it is installed.
+    fn is_keda(&self) -> bool {
+        self.service.contains("keda")
+    }
+}
+
+/// The group of external metrics.
+const EXTERNAL: &str = "external.metrics.k8s.io";
+
+/// Returns what serves the external metrics, if the HPA is KEDA's and that is not.
 fn not_of_keda(case: &Case<'_>, group: &str) -> Option<ServedBy> {
     case.snapshot().hpa.scaled_object()?;
-    let api = service(case, group)?;
-    let own = api.spec.service.as_ref()?;
-    // KEDA's own has this name wherever it is installed.
-    let is_keda = [&own.namespace, &own.name].iter().any(|it| it.contains("keda"));
-    (!is_keda).then(|| ServedBy {
-        api: api.metadata.name.clone(),
-        service: format!("{}/{}", own.namespace, own.name),
-    })
+    let api = service(case, group).filter(|_| group == EXTERNAL)?;
+    ServedBy::of(api).filter(|it| !it.is_keda())
+}
+
+/// Returns an adapter that serves another metrics API than that of a group of custom or external metrics, as neither
+/// metrics-server nor KEDA could serve this one.
+fn adapter(case: &Case<'_>, group: &str) -> Option<ServedBy> {
+    const ALL: [&str; 3] = ["metrics.k8s.io", "custom.metrics.k8s.io", EXTERNAL];
+    let others = ALL.into_iter().filter(|other| *other != group && group != ALL[0]);
+    let mut serving = others.filter_map(|other| ServedBy::of(service(case, other)?));
+    serving.find(|it| !it.is_keda() && !it.service.ends_with("metrics-server"))
 }
 
 /// Returns the age of the oldest pod, if all pods have started so lately that metrics-server may not have two
@@ -432,11 +460,22 @@ pub(super) fn without_value(case: &Case<'_>) -> Vec<Finding> {
                     continue;
                 }
                 let service = service(case, group).and_then(|service| {
-                    let available = unavailable(service)?.clone();
-                    Some(UnavailableService { name: service.metadata.name.clone(), available })
+                    Some(UnavailableService {
+                        name: service.metadata.name.clone(),
+                        available: unavailable(service)?.clone(),
+                        behind: service.spec.service.clone(),
+                    })
                 });
-                let (metrics, message) = (vec![metric], text.to_owned());
-                apis.push(MetricsApiUnavailable { group, metrics, why, message, service });
+                let adapter = (why == Unavailable::Unserved).then(|| adapter(case, group));
+                apis.push(MetricsApiUnavailable {
+                    group,
+                    metrics: vec![metric],
+                    why,
+                    message: text.to_owned(),
+                    service,
+                    served_by: not_of_keda(case, group),
+                    adapter: adapter.flatten(),
+                });
             }
             Some(Miss::Unknown(text)) => {
                 let listed = || case.surroundings().served_metrics.get(group).into_iter().flatten();
@@ -458,7 +497,9 @@ pub(super) fn without_value(case: &Case<'_>) -> Vec<Finding> {
             Some(Miss::Failing(text)) => {
                 let (message, refused) = (text.to_owned(), Refused::read(text));
                 let unmapped = Unmapped::read(text, spec, case.target());
-                found.push(failed(case, MetricFailing { metric, message, refused, unmapped }));
+                let served_by = not_of_keda(case, group);
+                let facts = MetricFailing { metric, message, refused, unmapped, served_by };
+                found.push(failed(case, facts));
             }
             Some(Miss::Empty(text)) => {
                 let of_pods = !spec.is_total();

@@ -25,7 +25,7 @@ pub use case::Next;
 
 use crate::apimachinery::names::nearest;
 use crate::engine::decision::{Direction, Path};
-use crate::error::Error;
+use crate::error::{Error, docs};
 use crate::order;
 use crate::pass::Pass;
 
@@ -230,19 +230,23 @@ pub enum Watched {
 }
 
 impl Watched {
-    /// Parses what was typed.
+    /// The severities, then the codes.
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
+        let severities = [Severity::Error, Severity::Warning, Severity::Info].map(Self::Severity);
+        severities.into_iter().chain(Code::ALL.iter().copied().map(Self::Code))
+    }
+
+    /// Parses what was typed where these conditions could have been typed as well.
     ///
     /// # Errors
     ///
     /// It is neither a code nor a severity.
-    pub fn read(text: &str) -> Result<Self, Error> {
-        let severities = [Severity::Error, Severity::Warning, Severity::Info].map(Self::Severity);
-        let codes = Code::ALL.iter().copied().map(Self::Code);
-        let known = severities.into_iter().chain(codes);
-        known
-            .clone()
-            .find(|own| own.as_str() == text)
-            .ok_or_else(|| unknown(text, known.map(Self::as_str)))
+    pub fn read(text: &str, conditions: &[&str]) -> Result<Self, Error> {
+        Self::all().find(|own| own.as_str() == text).ok_or_else(|| {
+            let mut known = conditions.to_vec();
+            known.extend(Self::all().map(|it| it.as_str() as &str));
+            unknown(text, &known)
+        })
     }
 
     /// Returns what was typed.
@@ -331,22 +335,23 @@ impl Code {
         known
             .clone()
             .find(|code| code.as_str() == text)
-            .ok_or_else(|| unknown(text, known.map(Self::as_str)))
+            .ok_or_else(|| unknown(text, &known.map(Self::as_str).collect::<Vec<_>>()))
     }
 }
 
-fn unknown(text: &str, known: impl Iterator<Item = &'static str> + Clone) -> Error {
+fn unknown(text: &str, known: &[&str]) -> Error {
     let error = Error::usage(format!("unknown finding {text:?}"));
     let begins = |code: &&str| !text.is_empty() && code.split('-').any(|it| it.starts_with(text));
-    let meant: Vec<&str> = match nearest(text, known.clone()) {
+    let meant: Vec<&str> = match nearest(text, known.iter().copied()) {
         Some(meant) => vec![meant],
-        None => known.filter(begins).collect(),
+        None => known.iter().copied().filter(begins).collect(),
     };
+    let listed = format!("{} lists them", docs("findings.md"));
     match &meant[..] {
-        [] if ["error", "warning", "info"].contains(&text) => error.hint(
-            "findings are named by their codes here, not by severity: docs/findings.md lists them",
-        ),
-        [] => error.hint("docs/findings.md lists the codes"),
+        [] if ["error", "warning", "info"].contains(&text) => {
+            error.hint(format!("findings are named by their codes here, not by severity: {listed}"))
+        }
+        [] => error.hint(format!("findings are named by their codes: {listed}")),
         meant => error.hint(format!("did you mean {}?", meant.join(" or "))),
     }
 }

@@ -16,12 +16,13 @@ use crate::apimachinery::names::nearest_object;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine;
 use crate::engine::decision::{Because, Decision, Direction, MetricResult, Path, Step};
+use crate::numbers::format_of;
 use crate::saved::assemble::has_own_scale;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaStatus, MetricValueStatus};
 use crate::snapshot::note::Note;
-use crate::snapshot::surroundings::{ManifestReplicas, ScaledObject, Workload};
+use crate::snapshot::surroundings::{ManifestReplicas, ScaledObject, TargetElsewhere, Workload};
 use crate::snapshot::{MetricAnswer, ScaleError, Snapshot};
 use crate::version::{Stage, Version};
 
@@ -36,6 +37,8 @@ pub struct TargetNotFound {
     pub is_assumed: bool,
     /// What was probably meant.
     pub meant: Option<CrossVersionObjectReference>,
+    /// The same in another namespace.
+    pub elsewhere: Option<TargetElsewhere>,
 }
 
 /// What is missing about a target.
@@ -117,7 +120,7 @@ pub struct FieldIgnored {
     pub settable: bool,
     /// The first version in which it is on.
     pub on_in: Option<u32>,
-    /// Whether the version is one of a managed control plane, in which nobody can set a gate.
+    /// Whether the control plane is known to be a managed one, in which nobody can set a gate.
     pub is_managed: bool,
 }
 
@@ -189,6 +192,9 @@ pub struct Flapping {
     pub window: SignedDuration,
     /// A window in seconds that lasts from one scale-up to the next.
     pub longer: i32,
+    /// If the target is this percentage of a request so small that little work exceeds it: the percentage and the
+    /// request of a pod.
+    pub small: Option<(i32, Quantity)>,
 }
 
 /// The controller makes no passes over the HPA.
@@ -314,7 +320,8 @@ pub(super) fn target_not_found(case: &Case<'_>) -> Option<Finding> {
         Missing::Kind | Missing::Scale => same_name,
     };
     let meant = meant.map(Workload::to_reference);
-    let facts = TargetNotFound { missing, error: error.clone(), is_assumed, meant };
+    let elsewhere = case.surroundings().target_elsewhere.clone();
+    let facts = TargetNotFound { missing, error: error.clone(), is_assumed, meant, elsewhere };
     Some(Finding::explaining(Severity::Error, facts))
 }
 
@@ -359,11 +366,13 @@ pub(super) fn paused_by_keda(case: &Case<'_>) -> Option<Finding> {
     let bounds = (hpa.spec.min_replicas, hpa.spec.max_replicas);
     let fixed = fixed.filter(|replicas| bounds == (Some(*replicas), *replicas));
     let facts = PausedByKeda { object: owner.name.clone(), annotations, disabled, fixed };
+    // One direction is paused on purpose, and the HPA still works in the other.
+    let severity = if facts.is_whole() { Severity::Warning } else { Severity::Info };
     Some(match without == case.answer() {
         // The target stays as KEDA left it, until KEDA has taken the HPA away.
-        true if facts.is_whole() => Finding::explaining(Severity::Warning, facts),
-        true => Finding::aside(Severity::Warning, facts),
-        false => Finding::explaining(Severity::Warning, facts).without(without),
+        true if facts.is_whole() => Finding::explaining(severity, facts),
+        true => Finding::aside(severity, facts),
+        false => Finding::explaining(severity, facts).without(without),
     })
 }
 
@@ -388,14 +397,18 @@ impl FieldIgnored {
             gate,
             settable: Stage::of(gate, &case.snapshot().controller.version).is_settable(),
             on_in: Version::all().find(|it| Stage::of(gate, it).is_on()).map(|it| it.minor()),
-            is_managed: case.snapshot().controller.version.stated().is_some_and(is_managed),
+            is_managed: is_managed(case.snapshot()),
         }
     }
 }
 
-/// Whether a version is one of a managed control plane, judging by its suffix. Not all of them have one.
-fn is_managed(version: &str) -> bool {
-    ["-eks-", "-gke."].iter().any(|suffix| version.contains(suffix))
+/// Whether the control plane is known to be a managed one: EKS and GKE by the suffix of the version, AKS, which has
+/// none, by the names of its nodes (`aks-POOL-NUMBER-vmss000000`). Others are not told.
+fn is_managed(snapshot: &Snapshot) -> bool {
+    let has_suffix = |version: &str| ["-eks-", "-gke."].iter().any(|it| version.contains(it));
+    let is_of_aks = |node: &str| node.starts_with("aks-") && node.contains("-vmss");
+    snapshot.controller.version.stated().is_some_and(has_suffix)
+        || snapshot.pods.iter().any(|pod| pod.node.as_deref().is_some_and(is_of_aks))
 }
 
 /// `field-ignored`
@@ -682,7 +695,8 @@ pub(super) fn flapping(case: &Case<'_>) -> Option<Finding> {
     };
     let covers = |seconds: &i32| SignedDuration::from_secs((*seconds).into()) >= interval;
     let longer = WINDOWS.into_iter().find(covers).filter(|_| window < interval)?;
-    let facts = Flapping { ups, downs, low, high, first, last, window, longer };
+    let small = small_target(case);
+    let facts = Flapping { ups, downs, low, high, first, last, window, longer, small };
     let without = case.without(|snapshot| {
         let behavior = snapshot.hpa.spec.behavior.get_or_insert_default();
         let rules = behavior.scale_down.get_or_insert_default();
@@ -692,6 +706,18 @@ pub(super) fn flapping(case: &Case<'_>) -> Option<Finding> {
         true => Finding::aside(Severity::Warning, facts),
         false => Finding::explaining(Severity::Warning, facts).without(without),
     })
+}
+
+/// Returns the target of the deciding metric, as a percentage, and the cpu that a pod requests, if this is little
+/// together.
+fn small_target(case: &Case<'_>) -> Option<(i32, Quantity)> {
+    /// In milli-units.
+    const LITTLE: i64 = 50;
+    let step = case.decision().winner().filter(|step| step.is_resource() && step.name == "cpu")?;
+    let percent = step.target.average_utilization?;
+    let request = step.pods.iter().filter_map(|row| row.request).max()?;
+    (request * i64::from(percent) / 100 <= LITTLE)
+        .then(|| (percent, Quantity::from_milli(request, format_of("cpu"))))
 }
 
 /// Returns how often rescales went up and down again, at least. The API server counts equal events, and to the same

@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
-use super::case::{Top, revision};
+use super::case::Top;
 use super::pods::is_alive;
 use super::{Case, Finding, Severity};
-use crate::apimachinery::annotations::REVISION;
-use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::selector::Selector;
 use crate::engine::decision::{Block, Group, MetricResult, MetricStep, Path};
 use crate::order::{self, Names};
@@ -304,13 +302,13 @@ pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
     };
     let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
     for pod in counted {
-        if let Some(hash) = revision(pod).filter(|_| !case.is_foreign(pod) && is_alive(pod)) {
+        if let Some(hash) = pod.revision().filter(|_| !case.is_foreign(pod) && is_alive(pod)) {
             of.entry(hash).or_default().push(pod);
         }
     }
     let all: usize = of.values().map(Vec::len).sum();
     let excess = all.checked_sub(replicas).filter(|excess| *excess > 0 && of.len() > 1)?;
-    let current = current_revision(case, &of);
+    let current = case.surroundings().current_revision(case.target(), &of);
     let main = current.or_else(|| main_revision(&of, replicas))?;
     let mut others: Vec<&Pod> =
         of.iter().filter(|(hash, _)| **hash != main).flat_map(|(_, pods)| pods.clone()).collect();
@@ -345,36 +343,6 @@ pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
         finding.severity = Severity::Info;
     }
     Some(finding)
-}
-
-/// Returns the revision of new pods: what the target's status says, or its newest ReplicaSet.
-pub(super) fn current_revision<'p>(
-    case: &Case<'p>,
-    of: &BTreeMap<&'p str, Vec<&'p Pod>>,
-) -> Option<&'p str> {
-    let workload = case.workload()?;
-    let status = workload.status.as_ref();
-    let stated = status.into_iter().flat_map(|it| [&*it.update_revision, &*it.current_pod_hash]);
-    if let Some(hash) = stated.into_iter().find(|hash| !hash.is_empty()) {
-        return Some(hash);
-    }
-    let workloads = &case.surroundings().workloads;
-    let owned = workloads.controlled_by(&workload.metadata.name).filter(|it| {
-        let is_its =
-            |it: &OwnerReference| it.kind == workload.kind && it.name == workload.metadata.name;
-        it.kind == "ReplicaSet" && it.metadata.controller().is_some_and(is_its)
-    });
-    let number = |it: &&crate::snapshot::surroundings::Workload| {
-        it.metadata.annotations.get(REVISION)?.parse::<u64>().ok()
-    };
-    let newest = owned.filter_map(|it| Some((number(&it)?, it))).max_by_key(|(number, _)| *number);
-    if let Some(hash) = newest.and_then(|(_, it)| it.metadata.labels.get("pod-template-hash")) {
-        return Some(hash);
-    }
-    let updated = usize::try_from(status?.updated_replicas?).ok()?;
-    let mut of_that_many = of.iter().filter(|(_, pods)| pods.len() == updated);
-    let (hash, _) = of_that_many.next()?;
-    of_that_many.next().is_none().then_some(*hash)
 }
 
 /// Returns the most likely revision of the replicas: it has as many pods, or the newest, or the

@@ -14,8 +14,11 @@ use crate::engine::decision::{RateLimit, Step};
 use crate::memory::ground::{Ground, Running};
 use crate::pass::Origin;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::{Hpa, HpaSpec, HpaStatus, MetricSpec, MetricTarget, ScalingPolicy};
+use crate::snapshot::hpa::{
+    CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MetricSpec, MetricTarget, ScalingPolicy,
+};
 use crate::snapshot::memory::Recommendation;
+use crate::snapshot::pod::Phase;
 use crate::snapshot::surroundings::Workload;
 use crate::whatif::thresholds::Borders;
 
@@ -36,6 +39,8 @@ pub struct WithinTolerance {
     pub has_field: bool,
     /// A tolerance, in hundredths, with which the metric proposes something else.
     pub narrower: Option<u8>,
+    /// The nearest target with which the pass proposes other replicas now, if there is one.
+    pub target: Option<OtherTarget>,
 }
 
 /// A metric is below the tolerance, and rounding up keeps the replicas.
@@ -54,16 +59,16 @@ pub struct Rounding {
     /// Where it would propose other replicas, if known.
     pub borders: Option<Borders>,
     /// The lowest target with which the pass proposes fewer replicas now, if there is one.
-    pub target: Option<Raised>,
+    pub target: Option<OtherTarget>,
     /// The other metrics that propose as many, by index in the spec.
     pub beside: Vec<usize>,
     /// How long a higher recommendation holds back scaling down.
     pub window: Option<SignedDuration>,
 }
 
-/// A target that is higher than the current one.
+/// Another target of a metric.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Raised {
+pub struct OtherTarget {
     /// The target.
     pub target: MetricTarget,
     /// The proposal of the pass with it.
@@ -162,6 +167,18 @@ pub struct Bound {
     pub metric: Option<usize>,
     /// Current over target of that metric.
     pub ratio: Option<f64>,
+    /// What speaks against that metric, if it is no resource.
+    pub suspicion: Option<Suspicion>,
+}
+
+/// What speaks against a metric.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Suspicion {
+    /// It is the higher the older a pod is.
+    Counter,
+    /// The pods use this part of the cpu that they request: hardly any where it asks for more replicas, or more than
+    /// that where it asks for fewer.
+    Cpu(f64),
 }
 
 /// There are more replicas than `maxReplicas`.
@@ -231,6 +248,8 @@ pub enum Keeper {
         /// The workload, if it was read.
         primary: Option<String>,
     },
+    /// This Rollout runs the pods of the target, whose template it refers to.
+    Rollout(CrossVersionObjectReference),
     /// KEDA has no active trigger.
     Keda,
     /// A manifest states 0 replicas.
@@ -285,14 +304,25 @@ pub(super) fn tolerance_of(side: Direction) -> &'static str {
 /// `within-tolerance`
 pub(super) fn within_tolerance(case: &Case<'_>) -> Option<Finding> {
     let (winner, ratio) = within(case)?;
+    let has_field = case.has_tolerance_field();
+    let side = if ratio > 1.0 { Direction::Up } else { Direction::Down };
+    let spec = &case.snapshot().hpa.spec;
+    let has_room = |current: &i32| match side {
+        Direction::Up => *current < spec.max_replicas,
+        Direction::Down => *current > spec.min_replicas.unwrap_or(1),
+    };
+    // Where the tolerance can be set, that is the better way.
+    let current = case.decision().replicas_before().filter(|it| !has_field && has_room(it));
+    let target = current.and_then(|current| other_target(case, winner, current, side));
     let facts = WithinTolerance {
         metric: winner.index,
         ratio,
         tolerance: if ratio > 1.0 { winner.tolerance.up } else { winner.tolerance.down },
         borders: Borders::find(case.pass, winner.index),
         is_filled: is_filled(winner),
-        has_field: case.has_tolerance_field(),
+        has_field,
         narrower: narrower(case, winner.index, ratio),
+        target,
     };
     Some(Finding::explaining(Severity::Info, facts))
 }
@@ -377,7 +407,7 @@ pub(super) fn rounding(case: &Case<'_>) -> Option<Finding> {
         fewer,
         one_fewer: shared.filter(|_| fewer > 0).and_then(one_fewer),
         borders,
-        target: raised_target(case, winner, current),
+        target: other_target(case, winner, current, Direction::Down),
         beside: case.metrics().filter(also).map(|it| it.index).collect(),
         window,
     };
@@ -387,12 +417,18 @@ pub(super) fn rounding(case: &Case<'_>) -> Option<Finding> {
 /// Half of the last digit of a number of replicas that is shown.
 const SHOWN: f64 = 0.005;
 
-/// Targets are raised to at most about this many times their value.
-const RAISED: i64 = 10;
+/// Targets are changed by at most about this factor.
+const FARTHEST: i64 = 10;
 
-/// Returns the lowest target of a metric with which the pass proposes fewer than the current replicas, found by
-/// the engine: an amount with two digits, or a whole percentage, with three digits if it is larger.
-fn raised_target<'p>(case: &Case<'p>, metric: &'p MetricStep, current: i32) -> Option<Raised> {
+/// Returns the nearest target of a metric with which the pass proposes more or fewer than the current replicas, found
+/// by the engine: an amount with two digits, or a whole percentage, with three digits if it is larger. A higher
+/// target is for fewer replicas, a lower one for more.
+fn other_target<'p>(
+    case: &Case<'p>,
+    metric: &'p MetricStep,
+    current: i32,
+    side: Direction,
+) -> Option<OtherTarget> {
     let own = &metric.target;
     let amount = own.average_value.as_ref().or(own.value.as_ref());
     let value = own.average_utilization.map(i64::from).or(amount.map(Quantity::milli_value))?;
@@ -410,24 +446,34 @@ fn raised_target<'p>(case: &Case<'p>, metric: &'p MetricStep, current: i32) -> O
                 own.clone_from(&target);
             }
         });
-        let proposal = decision.proposal.filter(|proposal| *proposal < current)?;
-        Some(Raised { target, proposal })
+        let proposal = decision.proposal.filter(|proposal| match side {
+            Direction::Up => *proposal > current,
+            Direction::Down => *proposal < current,
+        })?;
+        Some(OtherTarget { target, proposal })
     };
     let (digits, highest) = match amount {
         Some(_) => (2, i64::MAX),
         None => (3, i32::MAX.into()),
     };
-    let most = value.checked_mul(RAISED)?.min(highest);
-    let next = |value: &i64| {
-        let unit = 10_i64.pow((value.checked_ilog10()? + 1).saturating_sub(digits));
-        (*value / unit + 1).checked_mul(unit)
+    let unit = |value: i64| Some(10_i64.pow((value.checked_ilog10()? + 1).saturating_sub(digits)));
+    let targets: Vec<i64> = match side {
+        Direction::Down => {
+            let most = value.checked_mul(FARTHEST)?.min(highest);
+            let next = |value: &i64| (*value / unit(*value)? + 1).checked_mul(unit(*value)?);
+            let higher = std::iter::successors(next(&value), next);
+            higher.take_while(|target| *target <= most).collect()
+        }
+        Direction::Up => {
+            let next = |value: &i64| Some((*value - 1) / unit(*value - 1)? * unit(*value - 1)?);
+            let lower = std::iter::successors(next(&value), next);
+            lower.take_while(|target| *target >= (value / FARTHEST).max(1)).collect()
+        }
     };
-    let higher = std::iter::successors(next(&value), next);
-    let higher: Vec<i64> = higher.take_while(|target| *target <= most).collect();
-    let lowest = higher.partition_point(|target| with(*target).is_none());
+    let nearest = targets.partition_point(|target| with(*target).is_none());
     // A target that the limits of the pods keep out of reach would end scaling up.
-    with(*higher.get(lowest)?)
-        .filter(|raised| limits_keep_below(case, metric, &raised.target) != Some(true))
+    with(*targets.get(nearest)?)
+        .filter(|other| limits_keep_below(case, metric, &other.target) != Some(true))
 }
 
 /// How stabilization changes the proposal, if a recommendation does.
@@ -638,7 +684,43 @@ fn bound(case: &Case<'_>, is: &str) -> Option<Bound> {
         since: since.and_then(|condition| condition.last_transition_time),
         metric: winner.map(|(metric, _)| metric.index),
         ratio: winner.map(|(_, proposal)| proposal.ratio),
+        suspicion: winner.and_then(|(metric, proposal)| suspicion(case, metric, proposal.ratio)),
     })
+}
+
+/// Returns what speaks against a metric that is no resource.
+fn suspicion(case: &Case<'_>, step: &MetricStep, ratio: f64) -> Option<Suspicion> {
+    /// Shares of the requests that say that pods are idle, or busy.
+    const IDLE: f64 = 0.1;
+    const BUSY: f64 = 1.0;
+    if step.is_resource() {
+        return None;
+    }
+    if ratio > 1.0 && rises_with_age(case, step) {
+        return Some(Suspicion::Counter);
+    }
+    let (mut used, mut requested) = (0.0, 0.0);
+    for pod in case.pods().filter(|pod| pod.phase == Phase::Running) {
+        used += case.metrics_of(pod)?.usage("cpu", None)? as f64;
+        for container in pod.running(false) {
+            requested += container.requests.get("cpu")?.milli_value() as f64;
+        }
+    }
+    let share = used / requested;
+    let speaks = if ratio > 1.0 { share <= IDLE } else { share >= BUSY };
+    speaks.then_some(Suspicion::Cpu(share))
+}
+
+/// Whether the values of a metric are in the order of the ages of its pods, and far apart, as those of a counter are
+/// that begins at 0 with each pod.
+fn rises_with_age(case: &Case<'_>, step: &MetricStep) -> bool {
+    let values = step.pods.iter().filter_map(|row| Some((case.pod_of(row).created?, row.value?)));
+    let mut values: Vec<(Timestamp, i64)> = values.collect();
+    values.sort_by_key(|(created, _)| *created);
+    let falls = |pair: &[(Timestamp, i64)]| pair[0].0 < pair[1].0 && pair[0].1 > pair[1].1;
+    values.len() >= 3
+        && values.windows(2).all(falls)
+        && values[0].1 / 2 >= values[values.len() - 1].1
 }
 
 /// `at-max`
@@ -746,13 +828,14 @@ pub(super) fn switched_off(case: &Case<'_>) -> Option<Finding> {
     let writer = case.surroundings().last_replicas_write(case.target());
     let writer = writer.filter(|_| observed.is_none());
     let hpa = &case.snapshot().hpa;
-    let keeper = match writer {
-        Some((manager, _)) => Some(keeper(case, manager)),
+    let keeper = match (rollout(case), writer) {
+        (Some(own), _) if observed.is_none() => Some(Keeper::Rollout(own.to_reference())),
+        (_, Some((manager, _))) => Some(keeper(case, manager)),
         // The name that Flagger gives says enough where no one says who wrote the replicas.
-        None if observed.is_none() => {
+        (_, None) if observed.is_none() => {
             primary(case).map(|own| Keeper::Flagger { primary: Some(own.reference()) })
         }
-        None => None,
+        (_, None) => None,
     };
     let facts = SwitchedOff {
         observed,
@@ -762,12 +845,20 @@ pub(super) fn switched_off(case: &Case<'_>) -> Option<Finding> {
     };
     // Scaling from zero is KEDA's part, and the pause has its own finding.
     let severity = match (hpa.scaled_object(), keeper) {
-        (None, None | Some(Keeper::Manifest | Keeper::Other)) if observed.is_none() => {
+        (None, None | Some(Keeper::Manifest | Keeper::Other | Keeper::Rollout(_)))
+            if observed.is_none() =>
+        {
             Severity::Warning
         }
         _ => Severity::Info,
     };
     Some(Finding::explaining(severity, facts))
+}
+
+/// Returns the Rollout that has its template from the target, and may keep that at 0.
+fn rollout<'p>(case: &Case<'p>) -> Option<&'p Workload> {
+    let target = case.workload()?;
+    case.surroundings().workloads.iter().find(|it| target.is_template_of(it))
 }
 
 /// Returns the workload that Flagger runs instead of the target, by the name that it gives

@@ -4,13 +4,13 @@ use std::collections::{BTreeSet, HashSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::case::revision;
 use super::{Case, Facts, Finding, Severity};
 use crate::apimachinery::metadata::Condition;
 use crate::calendar::Calendar;
 use crate::engine::decision::{Group, MetricResult, MetricStep, PodRow};
 use crate::order::{self, Names};
 use crate::pass::Pass;
+use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase, Pod};
 
 /// How long a pod may take to start if it has neither restarted nor is waiting for anything unusual.
@@ -155,6 +155,8 @@ pub struct ReplicasWithoutPods {
     pub metric: Option<usize>,
     /// The pod that a StatefulSet waits for before it creates the next one.
     pub waits_for: Option<Box<str>>,
+    /// The workload that the target creates the pods with, and the replicas that this is set to, if they are fewer.
+    pub owned: Option<(CrossVersionObjectReference, i32)>,
 }
 
 impl UncountedPods {
@@ -320,8 +322,8 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
 pub(super) fn never_ready(case: &Case<'_>) -> Option<Finding> {
     let stuck: Vec<&Pod> = case.pods().filter(|pod| is_stuck(case, pod)).collect();
     let first = stuck.first()?;
-    let stuck_revision = revision(first);
-    let is_same = |pod: &&Pod| revision(pod) == stuck_revision;
+    let stuck_revision = first.revision();
+    let is_same = |pod: &&Pod| pod.revision() == stuck_revision;
     let is_new = stuck.iter().all(is_same) && !case.pods().all(|pod| is_same(&pod));
     let about = |pod: &&Pod| {
         let worst = |of: &dyn Fn(&ContainerStatus) -> bool| {
@@ -488,8 +490,23 @@ pub(super) fn replicas_without_pods(case: &Case<'_>) -> Option<Finding> {
     };
     let mut unready = case.pods().filter(is_unready).filter(|_| case.is_kind("StatefulSet"));
     let waits_for = unready.next().map(|pod| pod.name.clone());
-    let facts =
-        ReplicasWithoutPods { replicas, pods, is_held_up, failure, since, metric, waits_for };
+    let target = case.target();
+    let owned = case.surroundings().workloads.controlled_by(&target.name).find(|it| {
+        let owner = it.metadata.controller();
+        owner.is_some_and(|it| it.kind == target.kind) && it.is_scalable() && it.wanted() < replicas
+    });
+    let owned = owned.filter(|it| it.kind != "ReplicaSet");
+    let owned = owned.map(|it| (it.to_reference(), it.wanted()));
+    let facts = ReplicasWithoutPods {
+        replicas,
+        pods,
+        is_held_up,
+        failure,
+        since,
+        metric,
+        waits_for,
+        owned,
+    };
     Some(match lacks_all && case.answer().proposal.is_none() {
         true => Finding::explaining(Severity::Error, facts),
         false => case.weigh(facts, case.with_all_pods(replicas), Severity::Warning),

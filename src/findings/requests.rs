@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::case::{Top, revision};
-use super::owners::current_revision;
+use super::case::Top;
 use super::pods::is_alive;
 use super::{Alternative, Case, Facts, Finding, Severity};
 use crate::apimachinery::annotations::VPA_UPDATES;
@@ -445,6 +444,11 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
     if shares.len() < 2 || !(any_uncounted || most >= least * SPREAD) {
         return None;
     }
+    let whole = f64::from(step.proposal()?.current.average_utilization?) / 100.0;
+    // A container that is less busy than its pod is not what the pod hides.
+    if !any_uncounted && shares.first()?.of_request() < whole {
+        return None;
+    }
     let (metric, container) = (step.index, shares.first()?.container.clone());
     let has_type = case.snapshot().controller.gates.container_metrics;
     let decided_alone = case.decide(|it| match has_type {
@@ -461,7 +465,6 @@ fn diluted_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> 
     let remedy = decided_with_sidecars.filter(|_| !has_type).unwrap_or(decided_alone);
     let without = Alternative::of(&remedy);
     let current = case.decision().replicas_before()?;
-    let whole = f64::from(step.proposal()?.current.average_utilization?) / 100.0;
     let is_far = shares.first()?.of_request() >= whole * FAR;
     let turns = is_far && alone.cmp(&current) != proposal.cmp(&current);
     let pods = counted(case, step).filter(|(_, pod)| !case.is_foreign(pod)).count();
@@ -704,7 +707,7 @@ impl<'p> Revisions<'p> {
     fn of(case: &Case<'p>) -> Self {
         let mut own: Vec<&Pod> =
             case.pods().filter(|pod| case.top_owner(pod) == Top::Target).collect();
-        let mut hashes = own.iter().filter_map(|pod| revision(pod));
+        let mut hashes = own.iter().filter_map(|pod| pod.revision());
         let first = hashes.next();
         let is_one = hashes.all(|hash| Some(hash) == first);
         own.retain(|pod| is_alive(pod));
@@ -712,18 +715,23 @@ impl<'p> Revisions<'p> {
         let updated = status.and_then(|it| usize::try_from(it.updated_replicas?).ok());
         let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
         for pod in &own {
-            if let Some(hash) = revision(pod) {
+            if let Some(hash) = pod.revision() {
                 of.entry(hash).or_default().push(pod);
             }
         }
-        Self { own, current: current_revision(case, &of), is_one, updated }
+        Self {
+            own,
+            current: case.surroundings().current_revision(case.target(), &of),
+            is_one,
+            updated,
+        }
     }
 
     /// Whether a pod has the target's template; `None` if unknown.
     fn is_current(&self, pod: &Pod) -> Option<bool> {
         match self.current {
             _ if self.updated == Some(0) => Some(false),
-            Some(current) => revision(pod).map(|own| own == current),
+            Some(current) => pod.revision().map(|own| own == current),
             None => self.is_one.then_some(true),
         }
     }
@@ -736,7 +744,7 @@ impl<'p> Revisions<'p> {
         }
         match current {
             _ if updated == Some(0) => own.clear(),
-            Some(hash) => own.retain(|pod| revision(pod) == Some(hash)),
+            Some(hash) => own.retain(|pod| pod.revision() == Some(hash)),
             None if updated.is_some() => own.clear(),
             None => {}
         }
@@ -802,10 +810,19 @@ pub(super) fn memory_baseline(case: &Case<'_>, found: &[Finding]) -> Option<Find
     let (metric, pods) = (step.index, usages.len());
     let facts = MemoryBaseline { metric, least, most, target, pods, oldest, newest, percent };
     let decides = case.decision().winner().is_some_and(|winner| winner.index == metric);
-    Some(match decides {
+    let without = percent.and_then(|percent| i32::try_from(percent).ok()).map(|percent| {
+        case.without(|snapshot| {
+            let target = snapshot.hpa.spec.metrics[metric].target_mut();
+            if let Some(target) = target {
+                target.average_utilization = Some(percent);
+            }
+        })
+    });
+    let finding = match decides {
         true => Finding::explaining(Severity::Warning, facts),
         false => Finding::aside(Severity::Warning, facts),
-    })
+    };
+    Some(Finding { without, ..finding })
 }
 
 /// `unreachable-target`

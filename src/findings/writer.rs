@@ -1,6 +1,7 @@
 //! Who sets the replicas of a target, judging by its field managers.
 
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
+use crate::apimachinery::tool::Tool;
 
 /// The ways in which replicas are set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,12 +52,15 @@ pub(super) fn by(entry: &ManagedFieldsEntry) -> By {
             true => By::Scale,
             false => By::Autoscaler,
         },
-        name if name.starts_with("argocd") => By::ArgoCd,
-        name if name.to_lowercase().starts_with("helm") => By::Helm,
-        name if name.starts_with("flux") || name == "kustomize-controller" => By::Flux,
-        _ if entry.is_applied() => By::ServerSide,
-        "kubectl-client-side-apply" => By::Apply,
-        name if is_kubectl(name) => By::Hand,
-        _ => By::Program,
+        name => match Tool::of_manager(name) {
+            Some(Tool::ArgoCd) => By::ArgoCd,
+            Some(Tool::Helm | Tool::FluxHelm) => By::Helm,
+            Some(Tool::Flux) => By::Flux,
+            _ if entry.is_applied() => By::ServerSide,
+            Some(Tool::Terraform | Tool::Pulumi) => By::Program,
+            None if name == "kubectl-client-side-apply" => By::Apply,
+            None if is_kubectl(name) => By::Hand,
+            None => By::Program,
+        },
     }
 }

@@ -56,18 +56,19 @@ pub(super) fn schema(spec: &Spec) -> Result<(), Refused> {
             at_least(&path, Some(value.ok_or_else(|| Refused::new(&*path, "required"))?), 0)?;
         }
         let behaviors = [
-            "",
             "static",
             "currentReplicas",
             "currentReplicasIfHigher",
             "currentReplicasIfLower",
             "scalingModifiers",
         ];
-        one_of("spec.fallback.behavior", behavior, &behaviors)?;
+        if let Some(behavior) = behavior {
+            one_of("spec.fallback.behavior", behavior, &behaviors)?;
+        }
     }
-    if let Some(modifiers) = spec.modifiers() {
+    if let Some(type_) = spec.modifiers().and_then(|modifiers| modifiers.metric_type.as_deref()) {
         let path = "spec.advanced.scalingModifiers.metricType";
-        one_of(path, &modifiers.metric_type, &["", "AverageValue", "Value"])?;
+        one_of(path, type_, &["AverageValue", "Value"])?;
     }
     Ok(())
 }
@@ -136,7 +137,7 @@ fn fallback(spec: &Spec) -> Result<(), Refused> {
             "needs a trigger other than cpu and memory: KEDA does not report their values",
         ));
     }
-    if fallback.behavior == "scalingModifiers" && spec.modifiers().is_none() {
+    if fallback.behavior.as_deref() == Some("scalingModifiers") && spec.modifiers().is_none() {
         return Err(Refused::new(
             "spec.fallback.behavior",
             "scalingModifiers needs advanced.scalingModifiers.formula",
@@ -211,8 +212,9 @@ fn scaling_modifiers(modifiers: &ScalingModifiers) -> Result<(), Refused> {
     if modifiers.target.is_empty() {
         return Err(Refused::new(at("target"), "required"));
     }
-    match modifiers.target.parse::<f64>() {
-        Ok(target) if target > 0.0 => Ok(()),
+    // One that is not a number is not compared with 0.
+    match modifiers.target_number() {
+        Some(target) if target > 0.0 || target.is_nan() => Ok(()),
         _ => Err(Refused::new(at("target"), "must be a number greater than 0")),
     }
 }

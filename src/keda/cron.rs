@@ -30,7 +30,7 @@ fn is_range(text: &str, (least, greatest, names): (u32, u32, &[&str])) -> bool {
         let named = names.iter().position(|name| *name == text);
         match named {
             Some(place) => u32::try_from(place).ok().map(|place| least + place),
-            None => text.parse().ok().filter(|_| !text.starts_with('+')),
+            None => text.parse().ok(),
         }
     };
     let (range, step) = match text.split_once('/') {
@@ -40,6 +40,8 @@ fn is_range(text: &str, (least, greatest, names): (u32, u32, &[&str])) -> bool {
     let ends = match range.split_once('-') {
         None if matches!(range, "*" | "?") => Some((least, greatest)),
         None => value(range).map(|own| (own, own)),
+        // What follows `*-` is not read.
+        Some(("*" | "?", rest)) => (!rest.contains('-')).then_some((least, greatest)),
         Some((from, to)) => value(from).zip(value(to)),
     };
     ends.is_some_and(|(from, to)| least <= from && from <= to && to <= greatest)
@@ -62,6 +64,8 @@ mod tests {
             "30-33 * * * *",
             "0 8 ? jan-MAR mon-fri",
             "TZ=Asia/Kolkata 0 8 * * 1",
+            "+1 * * * *",
+            "*-5 * * * *",
         ] {
             assert!(is_schedule(schedule), "{schedule}");
         }
@@ -78,7 +82,8 @@ mod tests {
             "* * * * * *",
             "@daily",
             "1-2-3 * * * *",
-            "+1 * * * *",
+            "*-5-6 * * * *",
+            "+-1 * * * *",
         ] {
             assert!(!is_schedule(schedule), "{schedule}");
         }

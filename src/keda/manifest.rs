@@ -47,6 +47,8 @@ pub(super) struct Target {
     pub(super) api_version: String,
     #[serde(deserialize_with = "null_as_default")]
     pub(super) kind: String,
+    #[serde(deserialize_with = "null_as_default")]
+    pub(super) env_source_container_name: String,
 }
 
 /// `AdvancedConfig`.
@@ -54,6 +56,9 @@ pub(super) struct Target {
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Advanced {
     horizontal_pod_autoscaler_config: Option<HpaConfig>,
+    /// Read only for its type.
+    #[serde(rename = "restoreToOriginalReplicaCount")]
+    _restores: Option<bool>,
     #[serde(deserialize_with = "null_as_default")]
     scaling_modifiers: ScalingModifiers,
 }
@@ -77,8 +82,7 @@ pub(super) struct ScalingModifiers {
     pub(super) target: String,
     #[serde(deserialize_with = "null_as_default")]
     pub(super) activation_target: String,
-    #[serde(deserialize_with = "null_as_default")]
-    pub(super) metric_type: String,
+    pub(super) metric_type: Option<String>,
 }
 
 /// `Fallback`.
@@ -87,8 +91,7 @@ pub(super) struct ScalingModifiers {
 pub(super) struct Fallback {
     pub(super) failure_threshold: Option<i32>,
     pub(super) replicas: Option<i32>,
-    #[serde(deserialize_with = "null_as_default")]
-    pub(super) behavior: String,
+    pub(super) behavior: Option<String>,
 }
 
 /// `ScaleTriggers`. It cannot be printed: its metadata may hold passwords.
@@ -144,6 +147,20 @@ impl Spec {
     /// `GetHPAMaxReplicas`.
     pub(super) fn hpa_max(&self) -> i32 {
         self.max_replica_count.unwrap_or(100)
+    }
+}
+
+impl ScalingModifiers {
+    /// The target, `strconv.ParseFloat`: underscores may stand between digits. Hexadecimal ones are not read.
+    pub(super) fn target_number(&self) -> Option<f64> {
+        let bytes = self.target.as_bytes();
+        let is_between = |at: usize| {
+            let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+            at.checked_sub(1).is_some_and(is_digit) && is_digit(at + 1)
+        };
+        let underscores = self.target.match_indices('_');
+        let all_fit = underscores.map(|(at, _)| at).all(is_between);
+        all_fit.then(|| self.target.replace('_', "").parse().ok()).flatten()
     }
 }
 

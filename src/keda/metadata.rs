@@ -30,6 +30,20 @@ pub(super) struct Metadata<'t> {
     pub(super) namespace: Option<&'t str>,
 }
 
+/// What a field can come from besides the metadata, the `order` of its `keda` tag.
+#[derive(Clone, Copy)]
+pub(super) struct Sources {
+    /// The environment of a container, named in the field with `FromEnv` at its end.
+    pub(super) environment: bool,
+    /// A TriggerAuthentication.
+    pub(super) authentication: bool,
+}
+
+impl Sources {
+    /// Both.
+    pub(super) const ALL: Self = Self { environment: true, authentication: true };
+}
+
 impl<'t> Metadata<'t> {
     /// The metadata of the trigger at this index.
     pub(super) fn new(
@@ -44,8 +58,33 @@ impl<'t> Metadata<'t> {
     /// The trimmed value of a field, or of the first of several names (`one;other`); an empty one counts as
     /// absent.
     pub(super) fn get(&self, names: &str) -> Option<&'t str> {
-        let values = names.split(';').filter_map(|name| self.values.get(name)?.as_str());
-        values.map(str::trim).find(|value| !value.is_empty())
+        self.stated(names).map(|(_, value)| value)
+    }
+
+    /// The same with the name that is stated.
+    pub(super) fn stated<'n>(&self, names: &'n str) -> Option<(&'n str, &'t str)> {
+        let values = names.split(';').filter_map(|name| Some((name, self.untrimmed(name)?.trim())));
+        values.into_iter().find(|(_, value)| !value.is_empty())
+    }
+
+    /// The value of a field as it is written.
+    pub(super) fn untrimmed(&self, name: &str) -> Option<&'t str> {
+        self.values.get(name)?.as_str()
+    }
+
+    /// Whether the trigger has an `authenticationRef`.
+    pub(super) fn is_authenticated(&self) -> bool {
+        self.is_authenticated
+    }
+
+    /// Where a field that is not stated here may come from; none where it comes from nowhere.
+    pub(super) fn elsewhere(&self, name: &str, sources: Sources) -> Option<String> {
+        let from_env = format!("{name}FromEnv");
+        if sources.environment && self.get(&from_env).is_some() {
+            return Some(format!("{from_env} reads it from the container's environment"));
+        }
+        (sources.authentication && self.is_authenticated)
+            .then(|| format!("{name} may be in what authenticationRef leads to"))
     }
 
     /// A field that must stand here.
@@ -58,27 +97,20 @@ impl<'t> Metadata<'t> {
         if let Some(value) = self.get(name) {
             return Ok(Some(value));
         }
-        let from_env = format!("{name}FromEnv");
-        if self.get(&from_env).is_some() {
-            return Err(Gap::Open(format!("{from_env} reads it from the container's environment")));
+        match self.elsewhere(name, Sources::ALL) {
+            Some(why) => Err(Gap::Open(why)),
+            None => Ok(None),
         }
-        if self.is_authenticated {
-            return Err(Gap::Open(format!("{name} may be in what authenticationRef leads to")));
-        }
-        Ok(None)
     }
 
     /// Makes sure that a field which is not stated (several names are separated by `;`) comes from nowhere
     /// else: from the environment, or if it has no default, from where the trigger authenticates.
     pub(super) fn is_elsewhere(&self, names: &str, has_default: bool) -> Result<(), Gap> {
-        for name in names.split(';') {
-            match self.known(name) {
-                Err(Gap::Open(_))
-                    if has_default && self.get(&format!("{name}FromEnv")).is_none() => {}
-                other => drop(other?),
-            }
+        let sources = Sources { authentication: !has_default, ..Sources::ALL };
+        match names.split(';').find_map(|name| self.elsewhere(name, sources)) {
+            Some(why) => Err(Gap::Open(why)),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// One that may come from elsewhere, but must come.

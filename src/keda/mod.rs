@@ -15,6 +15,7 @@ mod scalers;
 #[cfg(test)]
 mod tests;
 mod trigger;
+mod url;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -32,6 +33,7 @@ use crate::snapshot::hpa::{
     MetricIdentifier, MetricSource, MetricSpec, MetricTarget, ScalingRules,
 };
 use crate::snapshot::note::{KedaNote, Note};
+use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::ScaledObject;
 use manifest::{Manifest, ScalingModifiers, Spec};
 use trigger::{Made, Owner};
@@ -49,6 +51,9 @@ pub struct KedaHpa {
     pub open: Vec<OpenMetric>,
     /// Whether KEDA takes over an HPA of this name that it did not create.
     pub takes_over: bool,
+    /// The container of the target whose environment triggers refer to, if one is named
+    /// (`envSourceContainerName`).
+    pub env_container: Option<String>,
     /// What the HPA has from annotations, and what KEDA does in addition to it.
     pub notes: Vec<Note>,
 }
@@ -64,10 +69,18 @@ pub struct OpenMetric {
     type_: String,
     /// Why the name is not known.
     why: String,
-    /// The target; none where the scaler decides on it, too.
-    target: Option<MetricTarget>,
+    target: OpenTarget,
     /// As for every external metric of the ScaledObject.
     selector: LabelSelector,
+}
+
+/// The target of a metric that cannot be known from the manifest alone.
+#[derive(Debug, Clone, PartialEq)]
+enum OpenTarget {
+    /// It is in the manifest.
+    Known(MetricTarget),
+    /// The scaler decides on the number, and the trigger on this type.
+    Number(&'static str),
 }
 
 /// Why KEDA, or the API server before it, refuses a ScaledObject.
@@ -223,13 +236,33 @@ impl KedaHpa {
             open,
             takes_over: object.metadata.annotations.get(KEDA_TRANSFER) == Some("true")
                 && spec.hpa_config().is_some_and(|config| !config.name.is_empty()),
+            env_container: reference
+                .map(|own| own.env_source_container_name.clone())
+                .filter(|container| !container.is_empty()),
             notes: notes.into_iter().map(Note::Keda).collect(),
         })
     }
 }
 
+/// Makes sure that a target has the container whose environment triggers refer to (`ResolveContainerEnv` in
+/// `scale_resolvers.go`).
+///
+/// # Errors
+///
+/// Its template has no such container.
+pub fn check_env_container(container: Option<&str>, template: Option<&Pod>) -> Result<(), Refused> {
+    let (Some(name), Some(template)) = (container, template) else { return Ok(()) };
+    if template.containers.iter().any(|own| *own.name == *name) {
+        return Ok(());
+    }
+    let names: Vec<&str> = template.containers.iter().map(|own| &*own.name).collect();
+    let path = "spec.scaleTargetRef.envSourceContainerName";
+    Err(Refused::new(path, format!("the target has no container {name:?}"))
+        .hint(format!("it has {}", names.join(", "))))
+}
+
 /// The metrics in KEDA's order, `getScaledObjectMetricSpecs` in `hpa.go`. It sorts by type; up to 12
-/// metrics, Go's sort keeps the order within a type, and beyond that no order is promised.
+/// metrics, Go's sort keeps the order within a type. Beyond that KEDA's order is another, which is not followed.
 fn metrics(
     spec: &Spec,
     owner: &Owner<'_>,
@@ -238,7 +271,7 @@ fn metrics(
     let mut all = Vec::new();
     let mut names = HashSet::new();
     for (index, trigger) in spec.triggers.iter().enumerate() {
-        let made = trigger::metrics(trigger, index, owner)?;
+        let made = trigger::metrics(trigger, index, owner, notes)?;
         if made.is_empty() {
             let path = format!("spec.triggers[{index}].metadata");
             return Err(Refused::new(path, "no target value"));
@@ -252,7 +285,9 @@ fn metrics(
         }
         all.extend(made);
     }
-    if let Some(modifiers) = spec.modifiers() {
+    // A target that is not a number makes no composite metric.
+    let modifiers = spec.modifiers().filter(|own| own.target_number().is_some_and(|it| it > 0.0));
+    if let Some(modifiers) = modifiers {
         // Only Resource metrics are kept, so those of containers are lost with the external ones.
         let lost = all.iter().filter(|it| it.type_() == "ContainerResource").count();
         if lost > 0 {
@@ -281,7 +316,7 @@ fn metrics(
 /// The composite metric, from the same function. Its target is cut to thousandths.
 fn composite(modifiers: &ScalingModifiers, owner: &Owner<'_>) -> Result<MetricSpec, Refused> {
     let path = "spec.advanced.scalingModifiers.target";
-    let target: f64 = modifiers.target.parse().unwrap_or_default();
+    let target = modifiers.target_number().unwrap_or_default();
     // An empty formula or target, and one that is not positive, is refused where the formula is
     // compiled (`ValidateAndCompileScalingModifiers`, `scaledobject_webhook.go`).
     // Go's int64() of more than fits is the least number on amd64, which the API server refuses.
@@ -293,10 +328,7 @@ fn composite(modifiers: &ScalingModifiers, owner: &Owner<'_>) -> Result<MetricSp
     if milli <= 0 {
         return Err(Refused::new(path, "must be at least 0.001"));
     }
-    let type_ = match &*modifiers.metric_type {
-        "" => "AverageValue",
-        type_ => type_,
-    };
+    let type_ = modifiers.metric_type.as_deref().unwrap_or("AverageValue");
     let target = trigger::target(type_, Quantity::from_milli(milli, Format::DecimalSI));
     Ok(external(COMPOSITE.to_owned(), owner.selector(), target))
 }
@@ -314,6 +346,12 @@ fn external(name: String, selector: LabelSelector, target: MetricTarget) -> Metr
 /// The behavior, whose direction an annotation can switch off, from `newHPAForScaledObject`.
 fn behavior(object: &ScaledObject, spec: &Spec, notes: &mut Vec<KedaNote>) -> Option<Behavior> {
     let mut behavior = spec.hpa_config().and_then(|config| config.behavior.clone());
+    if let Some(Behavior { scale_up, scale_down, .. }) = &mut behavior {
+        // KEDA sends no empty list, so that the API server sets its defaults.
+        for rules in [scale_up, scale_down].into_iter().flatten() {
+            rules.policies.take_if(|policies| policies.is_empty());
+        }
+    }
     let mut disable = |annotation, rules: fn(&mut Behavior) -> &mut Option<ScalingRules>| {
         if object.is_set(annotation) {
             let rules = rules(behavior.get_or_insert_default()).get_or_insert_default();
@@ -345,7 +383,7 @@ fn outside(spec: &Spec, notes: &mut Vec<KedaNote>) {
         notes.push(KedaNote::Fallback {
             failures: fallback.failure_threshold.unwrap_or_default(),
             replicas: fallback.replicas.unwrap_or_default(),
-            behavior: fallback.behavior.clone(),
+            behavior: fallback.behavior.clone().unwrap_or_default(),
         });
     }
     let own = [
@@ -403,7 +441,7 @@ impl OpenMetric {
         })
     }
 
-    /// Puts the metrics of each trigger that is open into a spec, named as in the running HPA.
+    /// Puts the metrics of each trigger that is open into a spec, named as in the running HPA, if there is one.
     ///
     /// # Errors
     ///
@@ -411,48 +449,64 @@ impl OpenMetric {
     pub fn fill(
         open: &[Self],
         spec: &mut HpaSpec,
-        running: &HpaSpec,
+        running: Option<&HpaSpec>,
     ) -> Result<Vec<Note>, Refused> {
         let mut notes = Vec::new();
         let mut further = 0;
         for Self { at, trigger, type_, why, target, selector: _ } in open {
             let own = open.iter().filter(|it| it.trigger == *trigger);
             let found: Vec<MetricSpec> = running
-                .metrics
                 .iter()
+                .flat_map(|running| &running.metrics)
                 .filter(|metric| own.clone().any(|it| it.is(metric)))
                 .cloned()
                 .map(|mut metric| {
-                    if let (Some(target), Some(own)) = (target, metric.target_mut()) {
-                        own.clone_from(target);
+                    if let Some(own) = metric.target_mut() {
+                        target.replace(own);
                     }
                     metric
                 })
                 .collect();
             if found.is_empty() {
-                let message = format!(
-                    "unknown name of the metric: {why}, and the running HPA has no metric \
-                     s{trigger}-..."
-                );
-                let hint = match target {
-                    Some(_) => {
-                        "state the value in the file, or use --hpa with the HPA that KEDA makes"
-                    }
-                    None => "use --hpa with the HPA that KEDA makes",
+                let lacks = match running {
+                    Some(_) => format!(", and the running HPA has no metric s{trigger}-..."),
+                    None => String::new(),
                 };
+                // A running HPA can only be replaced by another.
+                let flag = if running.is_some() { "--hpa" } else { "-f" };
+                let other = format!("use {flag} with the HPA that KEDA makes");
+                let hint = match target {
+                    OpenTarget::Known(_) => format!("state the value in the file, or {other}"),
+                    OpenTarget::Number(_) => other,
+                };
+                let message = format!("unknown name of the metric: {why}{lacks}");
                 return Err(Refused::new(format!("spec.triggers[{trigger}]"), message).hint(hint));
             }
             notes.push(Note::Keda(KedaNote::NamedAsRunning {
                 trigger: *trigger,
                 type_: type_.clone(),
                 metrics: found.iter().map(|metric| metric.name().to_owned()).collect(),
-                with_target: target.is_none(),
+                with_target: matches!(target, OpenTarget::Number(_)),
             }));
             let place = at + further;
             further += found.len() - 1;
             spec.metrics.splice(place..place, found);
         }
         Ok(notes)
+    }
+}
+
+impl OpenTarget {
+    /// Makes a target of the running HPA this one.
+    fn replace(&self, running: &mut MetricTarget) {
+        match self {
+            Self::Known(target) => running.clone_from(target),
+            Self::Number(type_) => {
+                if let Some(number) = running.value.take().or(running.average_value.take()) {
+                    *running = trigger::target(type_, number);
+                }
+            }
+        }
     }
 }
 

@@ -4,11 +4,10 @@
 //! that can stand only in the metadata and have no default; what a TriggerAuthentication or the
 //! environment of a container can add is not known here.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-
 use super::Refused;
 use super::cron::is_schedule;
 use super::metadata::{Gap, Metadata};
+use super::url::{Path, parameters, query_escaped};
 use crate::apimachinery::go;
 use crate::apimachinery::names::nearest;
 
@@ -58,11 +57,11 @@ pub(super) enum Target {
     /// The same, which may also come from the environment or a TriggerAuthentication.
     Known(Number, &'static str, Option<&'static str>),
     /// The value of a field that a rule selects.
-    Rule(Number, fn(&Metadata<'_>) -> Result<Field, Refused>),
+    Rule(Number, for<'t> fn(&Metadata<'t>) -> Result<Field<'t>, Refused>),
 }
 
-/// A field and its default.
-type Field = (&'static str, Option<&'static str>);
+/// A field and its value or default; none if it is missing.
+type Field<'t> = (&'static str, Option<&'t str>);
 
 /// How a target is read.
 #[derive(Clone, Copy)]
@@ -341,7 +340,11 @@ static SCALERS: &[Scaler] = &[
     // influxdb_scaler.go
     one(
         &["influxdb"],
-        Rule(|it| Ok(format!("influxdb-{}", it.known("organizationName")?.unwrap_or_default()))),
+        Rule(|it| {
+            let is_third = it.get("influxVersion") == Some("3");
+            let field = if is_third { "database" } else { "organizationName" };
+            Ok(format!("influxdb-{}", it.known(field)?.unwrap_or_default()))
+        }),
         milli("thresholdValue", "0"),
         &["query"],
     ),
@@ -553,28 +556,47 @@ const SOLACE_DM: &[(&str, &str, i64)] = &[
 
 /// `Validate` in `activemq_scaler.go`: the name may be in a URL.
 fn activemq(metadata: &Metadata<'_>) -> Result<String, Gap> {
-    let in_url = metadata.get("restAPITemplate").and_then(|url| {
-        let (_, after) = url.split_once("destinationName=")?;
-        after.split([',', '/', '&']).next()
-    });
-    let name = match in_url {
-        Some(name) => name,
-        None => metadata.need("destinationName")?,
+    let name = match metadata.get("restAPITemplate") {
+        Some(url) => {
+            let names = ["destinationName", "brokerName"];
+            let path = Path::of(url).map(|path| path.decoded);
+            let found = path.and_then(|path| jolokia(&path, "", names));
+            let [name, _] = found.ok_or_else(|| no_template(metadata, "restAPITemplate", names))?;
+            name
+        }
+        None => metadata.need("destinationName")?.to_owned(),
     };
     Ok(format!("activemq-{name}"))
 }
 
-/// `Validate` and `getAPIParameters` in `artemis_scaler.go`: the name may be in a URL.
+/// `Validate` and `getAPIParameters` in `artemis_scaler.go`: the name may be in a URL, whose path has to have
+/// characters that Go would escape.
 fn artemis(metadata: &Metadata<'_>) -> Result<String, Gap> {
-    let in_url = metadata.get("restApiTemplate").and_then(|url| {
-        let (_, after) = url.split_once("queue=")?;
-        after.split([',', '/', '&']).next()
-    });
-    let name = match in_url {
-        Some(name) => name.trim_matches('"'),
-        None => metadata.need("queueName")?,
+    let name = match metadata.get("restApiTemplate") {
+        Some(url) => {
+            let names = ["queue", "address", "broker"];
+            let path = Path::of(url).and_then(|path| path.raw);
+            let found = path.and_then(|path| jolokia(path, "\"\"", names));
+            let [name, ..] =
+                found.ok_or_else(|| no_template(metadata, "restApiTemplate", names))?;
+            name
+        }
+        None => metadata.need("queueName")?.to_owned(),
     };
     Ok(format!("artemis-{name}"))
+}
+
+/// The properties of a broker in the path of Jolokia's API, which follow the first colon, without a text in them.
+fn jolokia<const N: usize>(path: &str, without: &str, names: [&str; N]) -> Option<[String; N]> {
+    let properties = path.split(':').nth(1)?.split('/').next()?;
+    let properties = properties.replace(without, "").replace(',', "&");
+    parameters(&properties, names)
+}
+
+/// That a template has no names.
+fn no_template<const N: usize>(metadata: &Metadata<'_>, field: &str, names: [&str; N]) -> Refused {
+    let names = names.join(", ");
+    metadata.refused(field, format!("must be a URL of Jolokia with {names} in its path"))
 }
 
 /// `GetMetricSpecForScaling` in `apache_kafka_scaler.go`: all topics of a list.
@@ -596,21 +618,10 @@ fn kafka(metadata: &Metadata<'_>, topics: fn(&str) -> String) -> Result<String, 
 /// it is where `url.ParseRequestURI` takes it for no URL.
 fn aws_sqs(metadata: &Metadata<'_>) -> Result<String, Gap> {
     let text = metadata.known_need("queueURL")?;
-    let scheme = text.split_once(':').filter(|(scheme, _)| {
-        scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
-    });
-    let rest = scheme.map_or(text, |(_, rest)| rest);
-    if scheme.is_none() && !rest.starts_with('/') {
+    let Some(path) = Path::of(text) else {
         return Ok(format!("aws-sqs-{text}"));
-    }
-    let path = match rest.strip_prefix("//") {
-        Some(rest) => rest.find('/').map_or("", |at| &rest[at..]),
-        None if rest.starts_with('/') => rest,
-        None => "",
     };
-    let path = path.split('?').next().unwrap_or_default();
-    match path.split('/').collect::<Vec<_>>()[..] {
+    match path.decoded.split('/').collect::<Vec<_>>()[..] {
         [_, _, name] if !name.is_empty() => Ok(format!("aws-sqs-{name}")),
         _ => Err(metadata.refused("queueURL", "no queue name in the path of the URL").into()),
     }
@@ -739,8 +750,8 @@ fn mysql(metadata: &Metadata<'_>) -> Result<String, Gap> {
     Ok(format!("mysql-{}", metadata.known("dbName")?.unwrap_or_default()))
 }
 
-/// `validateTrigger` in `rabbitmq_scaler.go`.
-fn rabbitmq(metadata: &Metadata<'_>) -> Result<Field, Refused> {
+/// `validateTrigger` in `rabbitmq_scaler.go`: a number that is 0 and the mode `Unknown` count as absent.
+fn rabbitmq<'t>(metadata: &Metadata<'t>) -> Result<Field<'t>, Refused> {
     const MODES: [&str; 5] = [
         "QueueLength",
         "MessageRate",
@@ -748,27 +759,33 @@ fn rabbitmq(metadata: &Metadata<'_>) -> Result<Field, Refused> {
         "PublishedToDeliveredRatio",
         "ExpectedQueueConsumptionTime",
     ];
-    let [length, mode, value] = ["queueLength", "mode", "value"].map(|name| metadata.get(name));
-    match (length, mode, value) {
+    let number = |name: &'static str| -> Result<Option<_>, Refused> {
+        let Some(text) = metadata.get(name) else { return Ok(None) };
+        Ok((metadata.number(name, text)? != 0.0).then_some(text))
+    };
+    let (length, value) = (number("queueLength")?, number("value")?);
+    match (length, metadata.get("mode").filter(|mode| *mode != "Unknown"), value) {
         (None, None, None) => Ok(("value", Some("20"))),
-        (Some(_), None, None) => Ok(("queueLength", None)),
+        (Some(_), None, None) => Ok(("queueLength", length)),
         (Some(_), ..) => Err(metadata.refused("queueLength", "mode and value are set, too")),
         (None, None, Some(_)) => Err(metadata.refused("mode", "required with value")),
-        (None, Some(mode), _) if !MODES.contains(&mode) => {
+        (None, Some(_), None) => Err(metadata.missing("value")),
+        (None, Some(mode), Some(_)) if !MODES.contains(&mode) => {
             Err(metadata.refused("mode", format!("{mode:?} is not one of {}", MODES.join(", "))))
         }
-        (None, Some(_), _) => Ok(("value", None)),
+        (None, Some(_), Some(_)) => Ok(("value", value)),
     }
 }
 
 /// `Validate` and `GetMetricSpecForScaling` in `redis_streams_scaler.go`: what is counted decides.
-fn redis_streams(metadata: &Metadata<'_>) -> Result<Field, Refused> {
+fn redis_streams<'t>(metadata: &Metadata<'t>) -> Result<Field<'t>, Refused> {
     let has = |name| metadata.get(name).is_some_and(|text| text != "0");
-    Ok(match (has("consumerGroup"), has("lagCount")) {
-        (false, _) => ("streamLength", Some("5")),
-        (true, true) => ("lagCount", None),
-        (true, false) => ("pendingEntriesCount", Some("5")),
-    })
+    let field = match (has("consumerGroup"), has("lagCount")) {
+        (false, _) => "streamLength",
+        (true, true) => "lagCount",
+        (true, false) => "pendingEntriesCount",
+    };
+    Ok((field, Some(metadata.get(field).unwrap_or("5"))))
 }
 
 /// `buildSeleniumGridMetricName` in `selenium_grid_scaler.go`.
@@ -794,10 +811,4 @@ fn temporal(metadata: &Metadata<'_>) -> Result<String, Gap> {
             .refused("workerDeploymentName", "needs workerDeploymentBuildId, and that needs it")
             .into()),
     }
-}
-
-/// Go's `url.QueryEscape`.
-fn query_escaped(text: &str) -> String {
-    const KEPT: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-    utf8_percent_encode(text, &KEPT).to_string().replace("%20", "+")
 }

@@ -3,9 +3,10 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{KedaHpa, OpenMetric, unknown_fields};
+use super::{KedaHpa, OpenMetric, check_env_container, unknown_fields};
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::note::{KedaNote, Note};
+use crate::snapshot::pod::Pod;
 
 fn object(metadata: Json, spec: Json) -> String {
     let mut whole = json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject"});
@@ -69,6 +70,183 @@ fn the_names_of_the_scalers_tests() {
         }});
         assert_eq!(metrics(&at(index, &trigger))[index], expected, "{}", case["place"]);
     }
+}
+
+/// Names, types and values of targets, as KEDA itself answers. (`pkg/scalers`; most have no test there.)
+#[test]
+fn the_answers_of_keda_itself() {
+    let influx = |metadata: Json| {
+        let mut whole = json!({"serverURL": "http://a", "query": "q", "thresholdValue": "3"});
+        whole
+            .as_object_mut()
+            .expect("an object")
+            .extend(metadata.as_object().expect("one").clone());
+        whole
+    };
+    let jolokia = "http://h:8161/console/jolokia/read/org.apache.activemq.artemis:broker=\"b\",\
+                   component=addresses,address=\"a\",subcomponent=queues,queue=\"orders\"/MessageCount";
+    let rabbit = |field: &str, value: &str, mode: &str| json!({"queueName": "q", "host": "http://r/", field: value, "mode": mode});
+    let pulsar = json!({"adminURL": "http://a", "topic": "t", "subscription": "s"});
+    let signalfx = json!({
+        "query": "q", "duration": "10", "queryAggregator": "avg", "targetValue": "5",
+        "activationTargetValue": "1",
+    });
+    let sqs = |url: &str| json!({"queueURL": url, "awsRegion": "a"});
+    let cloudwatch = json!({
+        "namespace": "a", "metricName": "b", "dimensionName": "c", "dimensionValue": "d",
+        "targetMetricValue": "1", "minMetricValue": "0", "awsRegion": "e",
+        "metricStatPeriod": "120", "metricUnit": "Count/Second",
+    });
+    let period_unset = json!({
+        "projectId": "p", "filter": "f", "valueIfNull": "null", "alignmentPeriodSeconds": "0",
+        "alignmentAligner": "anything",
+    });
+    let kafka = json!({
+        "bootstrapServers": "a", "consumerGroup": "b", "topic": "c", "version": "0.11.0.2",
+        "partitionLimitation": "1, 3 - 5,7",
+    });
+    let predictkube = json!({
+        "prometheusAddress": "http://a", "query": "up", "threshold": "2", "predictHorizon": "1w2d",
+        "queryStep": "-2m", "historyTimeWindow": "7d12h", "authModes": " tls , basic",
+    });
+    let spool = json!({
+        "solaceSempBaseURL": "http://a", "messageVpn": "v", "queueName": "q",
+        "messageCountTarget": "7", "messageSpoolUsageTarget": "8796093022208",
+    });
+    let dynamo = json!({
+        "tableName": "t", "keyConditionExpression": "b", "expressionAttributeNames": "{\"#a\": \"b\"}",
+        "expressionAttributeValues": "null", "targetValue": "3", "awsRegion": "c",
+    });
+    let graphite = json!({
+        "serverAddress": "http://a", "query": "q", "queryTime": "-1h", "authMode": "basic, basic",
+    });
+    let beanstalkd = json!({"server": "s", "tube": "t", "value": "3", "timeout": "9999999999999"});
+    let average = |value: &str| ("AverageValue", value.to_owned());
+    for (type_, metric_type, metadata, name, (target_type, value)) in [
+        (
+            "influxdb",
+            "",
+            influx(json!({"organizationName": "org", "database": "db"})),
+            "s0-influxdb-org",
+            average("3"),
+        ),
+        (
+            "influxdb",
+            "",
+            influx(json!({"organizationName": "org", "database": "db", "influxVersion": "3"})),
+            "s0-influxdb-db",
+            average("3"),
+        ),
+        ("influxdb", "", influx(json!({"influxVersion": "3"})), "s0-influxdb-", average("3")),
+        (
+            "artemis-queue",
+            "",
+            json!({"restApiTemplate": jolokia}),
+            "s0-artemis-\"orders\"",
+            average("10"),
+        ),
+        ("pulsar", "Utilization", pulsar.clone(), "s0-pulsar-t-s", average("10")),
+        ("pulsar", "Value", pulsar, "s0-pulsar-t-s", average("10")),
+        ("splunk-observability", "Foo", signalfx, "s0-signalfx", ("Value", "5".to_owned())),
+        ("rabbitmq", "", rabbit("queueLength", "0", "Unknown"), "s0-rabbitmq-q", average("20")),
+        ("rabbitmq", "", rabbit("queueLength", "5", "Unknown"), "s0-rabbitmq-q", average("5")),
+        ("rabbitmq", "", rabbit("value", "0.0", "Unknown"), "s0-rabbitmq-q", average("20")),
+        (
+            "rabbitmq",
+            "Value",
+            rabbit("value", "5", "QueueLength"),
+            "s0-rabbitmq-q",
+            ("Value", "5".to_owned()),
+        ),
+        (
+            "aws-sqs-queue",
+            "",
+            sqs("https://h:port/1/q"),
+            "s0-aws-sqs-https---h-port-1-q",
+            average("5"),
+        ),
+        ("aws-sqs-queue", "", sqs("https://h/1/q%zz"), "s0-aws-sqs-https---h-1-q-zz", average("5")),
+        ("aws-sqs-queue", "", sqs("https://h:443/1/q%41"), "s0-aws-sqs-qA", average("5")),
+        ("aws-cloudwatch", "", cloudwatch, "s0-aws-cloudwatch", average("1")),
+        ("gcp-stackdriver", "", period_unset, "s0-gcp-stackdriver-p", average("5")),
+        ("kafka", "", kafka, "s0-kafka-c", average("10")),
+        ("predictkube", "", predictkube, "s0-predictkube-predictkube_metric", average("2")),
+        ("aws-dynamodb", "", dynamo, "s0-aws-dynamodb-t", average("3")),
+        ("graphite", "", graphite, "s0-graphite", average("100")),
+        ("beanstalkd", "", beanstalkd, "s0-beanstalkd-t", average("3")),
+        ("solace-event-queue", "", spool, "s0-solace-q-msgcount", average("7")),
+    ] {
+        let trigger = json!({"type": type_, "metadata": metadata, "metricType": metric_type});
+        let made = metrics(&scaled(json!({"triggers": [trigger]})));
+        let field = if target_type == "Value" { "value" } else { "averageValue" };
+        let expected = json!({"type": target_type, field: value});
+        let [only] = &made[..] else { panic!("{made:?}") };
+        assert_eq!(only["external"]["metric"]["name"], name, "{type_} {metadata}");
+        assert_eq!(only["external"]["target"], expected, "{type_} {metadata}");
+    }
+}
+
+/// A list of policies that is empty does not reach the API server, and a target that is not a number makes no
+/// composite metric (`hpa.go`; `json:"policies,omitempty"`).
+#[test]
+fn what_keda_drops() {
+    let spec = json!({
+        "triggers": [cron()],
+        "advanced": {"horizontalPodAutoscalerConfig": {"behavior": {"scaleUp": {"policies": []}}}},
+    });
+    let made = serde_json::to_value(hpa(&scaled(spec)).spec.behavior).expect("JSON");
+    assert_eq!(made, json!({"scaleUp": {}}));
+    let composed = |target: &str| {
+        let mut trigger = prometheus();
+        trigger["name"] = json!("x");
+        let modifiers = json!({"formula": "x", "target": target});
+        let spec = json!({"triggers": [trigger], "advanced": {"scalingModifiers": modifiers}});
+        metrics(&scaled(spec))[0]["external"].clone()
+    };
+    assert_eq!(composed("NaN")["metric"]["name"], "s0-prometheus");
+    assert_eq!(composed("1_000")["target"]["averageValue"], "1k");
+}
+
+/// A value from a TriggerAuthentication comes before that of the metadata (`order` in the `keda` tag).
+#[test]
+fn authentication_comes_before_the_metadata() {
+    let notes = |type_: &str, metadata: Json, reference: Json| {
+        let trigger = json!({"type": type_, "metadata": metadata, "authenticationRef": reference});
+        hpa(&scaled(json!({"minReplicaCount": 1, "triggers": [trigger]}))).notes
+    };
+    let first = |field| Note::Keda(KedaNote::AuthenticationFirst { trigger: 0, field });
+    let couch = json!({"dbName": "d", "query": "q", "queryValue": "3"});
+    let reference = json!({"name": "auth"});
+    assert_eq!(notes("couchdb", couch.clone(), reference.clone()), [first("dbName")]);
+    assert_eq!(notes("couchdb", couch, json!(null)), []);
+    let search = json!({
+        "addresses": "a", "index": "i", "valueLocation": "v", "searchTemplateName": "s", "targetValue": "1",
+    });
+    let expected = [first("searchTemplateName"), first("targetValue")];
+    assert_eq!(notes("elasticsearch", search, reference), expected);
+}
+
+/// The container whose environment triggers refer to (`ResolveContainerEnv` in `scale_resolvers.go`).
+#[test]
+fn the_container_of_the_environment() {
+    let spec = json!({
+        "scaleTargetRef": {"name": "web", "envSourceContainerName": "app"}, "triggers": [cron()],
+    });
+    let made = hpa(&object(json!({"name": "web"}), spec));
+    let template = |container: &str| -> Pod {
+        serde_json::from_value(json!({"spec": {"containers": [{"name": container}]}}))
+            .expect("a pod")
+    };
+    let check = |pod: Option<&Pod>| {
+        let refused = check_env_container(made.env_container.as_deref(), pod);
+        refused.map_err(|refused| (refused.to_string(), refused.hint))
+    };
+    assert_eq!(check(None), Ok(()));
+    assert_eq!(check(Some(&template("app"))), Ok(()));
+    let path = "spec.scaleTargetRef.envSourceContainerName";
+    let error =
+        (format!("{path}: the target has no container \"app\""), Some("it has web".to_owned()));
+    assert_eq!(check(Some(&template("web"))), Err(error));
 }
 
 /// The HPAs of more than twenty ScaledObjects.
@@ -216,7 +394,14 @@ fn open_names_come_from_the_running_hpa() {
     let notes = OpenMetric::fill(
         &made.open,
         &mut made.spec,
-        &running(&["s0-prometheus", "s1-a", "s1-b", "s2-kafka-orders", "s3-nsq-b-c", "s11-other"]),
+        Some(&running(&[
+            "s0-prometheus",
+            "s1-a",
+            "s1-b",
+            "s2-kafka-orders",
+            "s3-nsq-b-c",
+            "s11-other",
+        ])),
     );
     let named = |trigger, type_: &str, metrics: &[&str], with_target| {
         Note::Keda(KedaNote::NamedAsRunning {
@@ -240,15 +425,39 @@ fn open_names_come_from_the_running_hpa() {
     let external = ["s0-prometheus 100", "s1-a 7", "s1-b 7", "s2-kafka-orders 10", "s3-nsq-b-c 7"];
     assert_eq!(all, [&external[..], &["cpu "]].concat());
 
+    // The trigger decides on the type, and the scaler on the number.
+    for (metric_type, target) in [
+        ("", json!({"type": "AverageValue", "averageValue": "7"})),
+        ("Value", json!({"type": "Value", "value": "7"})),
+    ] {
+        let metadata = json!({"scalerAddress": "scaler:9090"});
+        let trigger = json!({"type": "external", "metricType": metric_type, "metadata": metadata});
+        let mut made = hpa(&scaled(json!({"triggers": [trigger]})));
+        let filled = OpenMetric::fill(&made.open, &mut made.spec, Some(&running(&["s0-a"])));
+        assert!(filled.is_ok());
+        let made = serde_json::to_value(made.spec.metrics[0].target()).expect("JSON");
+        assert_eq!(made, target, "{metric_type}");
+    }
+
     let made = hpa(&scaled(json!({"triggers": [
         {"type": "kafka", "metadata": {"bootstrapServers": "a", "consumerGroup": "b", "topicFromEnv": "TOPIC"}},
     ]})));
-    let lacks = OpenMetric::fill(&made.open, &mut made.spec.clone(), &running(&["s1-a"]));
+    let lacks = OpenMetric::fill(&made.open, &mut made.spec.clone(), Some(&running(&["s1-a"])));
     assert_eq!(
         lacks.map_err(|refused| refused.to_string()),
         Err("spec.triggers[0]: unknown name of the metric: topicFromEnv reads it from the container's \
              environment, and the running HPA has no metric s0-..."
             .to_owned())
+    );
+    // Without a running HPA, none is spoken of.
+    let lacks = OpenMetric::fill(&made.open, &mut made.spec.clone(), None).expect_err("refused");
+    assert_eq!(
+        (lacks.to_string(), lacks.hint),
+        (
+            "spec.triggers[0]: unknown name of the metric: topicFromEnv reads it from the container's environment"
+                .to_owned(),
+            Some("state the value in the file, or use -f with the HPA that KEDA makes".to_owned())
+        )
     );
 }
 

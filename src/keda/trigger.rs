@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 use super::manifest::Trigger;
 use super::metadata::{Gap, Metadata};
 use super::scalers::{Metrics, Number, Scaler, Target, scaler};
-use super::{OWNER, OpenMetric, Refused, external, fields};
+use super::{OWNER, OpenMetric, OpenTarget, Refused, external, fields};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::apimachinery::selector::LabelSelector;
 use crate::snapshot::hpa::{
     ContainerResourceMetricSource, MetricSpec, MetricTarget, ResourceMetricSource,
 };
+use crate::snapshot::note::KedaNote;
 
 /// The ScaledObject that a trigger is in.
 pub(super) struct Owner<'o> {
@@ -66,6 +67,7 @@ pub(super) fn metrics(
     trigger: &Trigger,
     index: usize,
     owner: &Owner<'_>,
+    notes: &mut Vec<KedaNote>,
 ) -> Result<Vec<Made>, Refused> {
     let none = BTreeMap::new();
     let metadata = Metadata::new(
@@ -80,29 +82,32 @@ pub(super) fn metrics(
     }
     let path = |field: &str| format!("spec.triggers[{index}].{field}");
     let Scaler { metrics, required, only, .. } = scaler(&trigger.type_).map_err(|meant| {
-        let error = Refused::new(path("type"), format!("KEDA has no scaler {:?}", trigger.type_));
+        let error =
+            Refused::new(path("type"), format!("KEDA 2.20 has no scaler {:?}", trigger.type_));
         match meant {
             Some(meant) => error.hint(format!("did you mean {meant}?")),
             None => error,
         }
     })?;
     // `GetMetricTargetType` in `scaler.go`; any other text is refused by the API server.
-    let type_ = match &*trigger.metric_type {
-        "" => "AverageValue",
-        type_ @ ("AverageValue" | "Value") => type_,
-        other => {
+    let type_ = match (*only, &*trigger.metric_type) {
+        (Some(only), _) => only,
+        (None, "" | "AverageValue") => "AverageValue",
+        (None, "Value") => "Value",
+        (None, other) => {
             let message = format!(
                 "{other:?} is not possible for an external metric: use AverageValue or Value"
             );
             return Err(Refused::new(path("metricType"), message));
         }
     };
-    let type_ = only.unwrap_or(type_);
     for field in *required {
         metadata.need(field)?;
     }
     fields::check(&trigger.type_, &metadata)?;
-    let open = |why: String, target: Option<MetricTarget>| {
+    let replaceable = fields::replaceable(&trigger.type_, &metadata).into_iter();
+    notes.extend(replaceable.map(|field| KedaNote::AuthenticationFirst { trigger: index, field }));
+    let open = |why: String, target: OpenTarget| {
         Made::Open(Box::new(OpenMetric {
             at: 0,
             trigger: index,
@@ -119,12 +124,12 @@ pub(super) fn metrics(
         Metrics::One(name, of) => {
             let target = match of.read(&metadata, owner.uses_modifiers) {
                 Ok(value) => target(type_, value),
-                Err(Gap::Open(why)) => return Ok(vec![open(why, None)]),
+                Err(Gap::Open(why)) => return Ok(vec![open(why, OpenTarget::Number(type_))]),
                 Err(Gap::Refused(refused)) => return Err(refused),
             };
             match name.of(&metadata) {
                 Ok(name) => Ok(vec![known(name, target)]),
-                Err(Gap::Open(why)) => Ok(vec![open(why, Some(target))]),
+                Err(Gap::Open(why)) => Ok(vec![open(why, OpenTarget::Known(target))]),
                 Err(Gap::Refused(refused)) => Err(refused),
             }
         }
@@ -133,7 +138,7 @@ pub(super) fn metrics(
             let mut made = Vec::new();
             for (suffix, field, factor) in *metrics {
                 let Some(text) = metadata.get(field) else { continue };
-                let value = metadata.whole(field, text)?.saturating_mul(*factor);
+                let value = metadata.whole(field, text)?.wrapping_mul(*factor);
                 if value > 0 {
                     let name = metadata.with_index(&format!("{prefix}{name}-{suffix}"));
                     made.push(known(name, target(type_, quantity(value))));
@@ -143,7 +148,8 @@ pub(super) fn metrics(
         }
         Metrics::OfScaler => {
             metadata.need("scalerAddress")?;
-            Ok(vec![open("only the scaler itself knows its metrics and targets".to_owned(), None)])
+            let why = "only the scaler itself knows its metrics and targets".to_owned();
+            Ok(vec![open(why, OpenTarget::Number(type_))])
         }
     }
 }
@@ -213,28 +219,24 @@ fn resource(
 impl Target {
     /// The number that is the target.
     fn read(&self, metadata: &Metadata<'_>, uses_modifiers: bool) -> Result<Quantity, Gap> {
-        let (field, default, number) = match *self {
+        let (name, text, number) = match *self {
             Self::Fixed(number) => return Ok(quantity(number)),
-            Self::Of(number, field, default) | Self::Known(number, field, default) => {
-                (field, default, number)
-            }
             Self::Rule(number, rule) => {
-                let (field, default) = rule(metadata)?;
-                (field, default, number)
+                let (field, text) = rule(metadata)?;
+                (field, text.ok_or_else(|| metadata.missing(field))?, number)
+            }
+            Self::Of(number, field, default) | Self::Known(number, field, default) => {
+                let stated = metadata.stated(field);
+                if stated.is_none() && matches!(self, Self::Known(..)) {
+                    metadata.is_elsewhere(field, default.is_some())?;
+                }
+                // A default that cannot be a target means that the field is required.
+                let is_target = |default: &&str| uses_modifiers || !default.starts_with(['0', '-']);
+                let default = default.filter(is_target).map(|default| (field, default));
+                let (name, text) = stated.or(default).ok_or_else(|| metadata.missing(field))?;
+                (name, text, number)
             }
         };
-        let stated = metadata.get(field);
-        if stated.is_none() && matches!(self, Self::Known(..)) {
-            metadata.is_elsewhere(field, default.is_some())?;
-        }
-        // A default that cannot be a target means that the field is required.
-        let may_lack = uses_modifiers && default.is_some();
-        let text = match (stated, default) {
-            (Some(text), _) => text,
-            (None, Some(default)) if may_lack || !default.starts_with(['0', '-']) => default,
-            _ => return Err(metadata.missing(field).into()),
-        };
-        let name = field.split(';').find(|name| metadata.get(name).is_some()).unwrap_or(field);
         let value = match number {
             Number::Whole => quantity(metadata.whole(name, text)?),
             Number::Milli => milli(metadata, name, text)?,

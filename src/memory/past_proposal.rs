@@ -66,11 +66,9 @@ pub(super) fn read(
     if reported.is_empty() || reported.len() != hpa.spec.metrics.len() {
         return PastProposal { metrics: vec![vec![UNKNOWN]], likely: None };
     }
-    // Live, the count is only read for a metric that compares an average over it: a saved state says no more.
-    let counted = counted.filter(|_| hpa.spec.metrics.iter().any(is_average_over_target));
     let replicas = counted.map(|counted| counted.replicas);
     let version = &controller.version;
-    let terms = Terms { version, tolerances, requested, counted: replicas };
+    let terms = Terms { version, tolerances, requested, counted };
     let (mut metrics, mut likely) = (Vec::new(), None);
     for (spec, status) in hpa.spec.metrics.iter().zip(reported) {
         let Some(current) = status.current().filter(|_| status.type_ == spec.type_) else {
@@ -96,8 +94,7 @@ struct Terms<'t> {
     tolerances: Tolerances,
     /// The replicas that the pass found requested.
     requested: i32,
-    /// The target's `status.replicas`, if known.
-    counted: Option<i32>,
+    counted: Option<&'t Counted>,
 }
 
 impl Terms<'_> {
@@ -124,14 +121,39 @@ impl Terms<'_> {
         let stays = ratio > 1.0
             || ratio < 1.0 && fills
             || ratio == 1.0 && (utilization.is_some() || !self.version.fills_balanced_with_zero());
-        if self.tolerances.contain(ratio, self.version.has_tolerance_interval()) {
+        if self.is_within(ratio) {
             return (stays || !is_of_pods).then(|| vec![self.requested..=self.requested]);
         }
         let counted = self.counted.filter(|_| is_of_pods)?;
-        (0.0..1.0).contains(&ratio).then(|| {
-            let most = (ratio * f64::from(counted)).ceil() as i32;
-            vec![0..=most.max(self.requested)]
-        })
+        if (0.0..1.0).contains(&ratio) {
+            let most = (ratio * f64::from(counted.replicas)).ceil() as i32;
+            return Some(vec![0..=most.max(self.requested)]);
+        }
+        let (wanted, percent) = utilization.filter(|_| counted.alike && ratio > 1.0)?;
+        let least = self.least(wanted, percent, counted.replicas)?;
+        Some(vec![self.requested..=self.requested, least..=i32::MAX])
+    }
+
+    fn is_within(&self, ratio: f64) -> bool {
+        self.tolerances.contain(ratio, self.version.has_tolerance_interval())
+    }
+
+    /// Returns the fewest replicas to which a utilization above the target can have led, of pods with the same
+    /// requests. At least one of them had metrics; the others counted as zero.
+    fn least(&self, wanted: i32, percent: i32, pods: i32) -> Option<i32> {
+        let (percent, all) = (i64::from(percent), i64::from(pods));
+        let scales_up = |percent: &i64| {
+            let ratio = *percent as f64 / f64::from(wanted);
+            ratio > 1.0 && !self.is_within(ratio)
+        };
+        // A percentage is truncated, so the pods with metrics may have had anything below the next one.
+        let of_all = |measured: i64| {
+            let (least, most) = (percent * measured / all, ((percent + 1) * measured - 1) / all);
+            (least..=most).find(scales_up)
+        };
+        let share = (1..=all).find_map(of_all)?;
+        let replicas = (share as f64 / f64::from(wanted) * f64::from(pods)).ceil();
+        (replicas <= f64::from(i32::MAX)).then_some(replicas as i32)
     }
 }
 
@@ -222,8 +244,8 @@ mod tests {
     const ANY: i32 = i32::MAX;
 
     fn of(replicas: i32) -> Counted {
-        let (since, until) = (Timestamp::MIN, Timestamp::MAX);
-        Counted { replicas, since, until }
+        let (since, until, alike) = (Timestamp::MIN, Timestamp::MAX, false);
+        Counted { replicas, since, until, alike }
     }
 
     fn external(wanted: &str, average: &str) -> [Value; 2] {
@@ -318,17 +340,74 @@ mod tests {
         }
     }
 
-    /// Below the target nothing asks for more replicas; without a metric for which a target is read, its count that a
-    /// saved state has says no more than a cluster.
+    /// Of 10 pods with the same requests, one with metrics at 600 % of a target of 60 % is 60 % over all: no reason
+    /// to scale. Two are 120 %, which asks for 20.
     #[test]
-    fn a_mean_below_the_target_leads_to_no_more() {
-        for (metrics, any, more) in [
-            (vec![cpu(50, 44), external("10", "4")], Some((4, 10)), None),
-            (vec![cpu(50, 44)], Some((0, ANY)), Some((11, ANY))),
+    fn a_mean_above_the_target_leads_to_no_fewer_than_if_few_pods_had_metrics() {
+        for (metrics, alike, within, range) in [
+            (vec![cpu(60, 600)], true, 0..=ANY, Some((10, ANY))),
+            (vec![cpu(60, 600)], true, 11..=ANY, Some((20, ANY))),
+            (vec![cpu(60, 600)], true, 11..=19, None),
+            (vec![cpu(60, 600)], true, 0..=19, Some((10, 10))),
+            (vec![cpu(60, 600)], false, 11..=ANY, Some((11, ANY))),
+            // With fewer than all of them, it is 55 % at most.
+            (vec![cpu(50, 61)], true, 11..=ANY, Some((13, ANY))),
+            (vec![cpu(60, 600), external("10", "15")], true, 11..=ANY, Some((15, ANY))),
+            // Below the target nothing asks for more replicas.
+            (vec![cpu(50, 44)], false, 0..=ANY, Some((0, 10))),
+            (vec![cpu(50, 44)], false, 11..=ANY, None),
+            (vec![cpu(50, 44), external("10", "4")], false, 0..=ANY, Some((4, 10))),
+            (vec![cpu(50, 44), external("10", "4")], false, 11..=ANY, None),
         ] {
-            let asked = read(&hpa(&metrics), &Controller::default(), Some(&of(10)), None);
-            assert_eq!((asked.within(&(0..=ANY)), asked.within(&(11..=ANY))), (any, more));
+            let counted = Counted { alike, ..of(10) };
+            let asked = read(&hpa(&metrics), &Controller::default(), Some(&counted), None);
+            assert_eq!(asked.within(&within), range, "{metrics:?} {within:?}");
         }
+    }
+
+    /// All ways in which up to 10 pods that request 100m each have metrics or lack them.
+    #[test]
+    fn no_pods_alike_lead_to_a_proposal_that_is_not_among_these() {
+        let (wanted, request) = (50, 100);
+        let is_within = |percent: i64| (45..=55).contains(&percent);
+        let percent = |usage: i64, pods: i64| 100 * usage / (request * pods);
+        let times = |percent: i64, pods: i64| (percent * pods + wanted - 1) / wanted;
+        let (mut closest, mut cases) = (f64::INFINITY, 0);
+        for pods in 1..=10 {
+            for measured in 1..=pods {
+                for usage in (51 * measured..=700 * measured).step_by(7) {
+                    let share = percent(usage, measured);
+                    let of_all = percent(usage, pods);
+                    let proposal = if share <= 55 || is_within(of_all) || of_all <= 50 {
+                        pods
+                    } else {
+                        times(of_all, pods)
+                    };
+                    let reported = cpu(50, i32::try_from(share).unwrap());
+                    let mut hpa = hpa(&[reported]);
+                    hpa.status.current_replicas = i32::try_from(pods).unwrap();
+                    let counted = Counted { alike: true, ..of(i32::try_from(pods).unwrap()) };
+                    let asked = read(&hpa, &Controller::default(), Some(&counted), None);
+                    let one = i32::try_from(proposal).unwrap();
+                    assert_eq!(
+                        asked.within(&(one..=one)),
+                        Some((one, one)),
+                        "{measured} of {pods}: {usage}m"
+                    );
+                    if proposal > pods {
+                        let above = i32::try_from(pods).unwrap() + 1..=ANY;
+                        let (least, _) = asked.within(&above).unwrap();
+                        closest = closest.min(f64::from(one - least));
+                    }
+                    cases += 1;
+                }
+            }
+        }
+        assert_eq!(
+            (closest, cases > 10_000),
+            (0.0, true),
+            "the bound is not wider than it must be"
+        );
     }
 
     /// The average was assumed for pods without metrics before 1.28, and what they request before 1.26.

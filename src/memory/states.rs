@@ -231,6 +231,7 @@ pub(super) mod tests {
             spec: second(spec),
             status: second(status),
             by_us: false,
+            tool: None,
         };
         Hpa { written, ..Hpa::of(&hpa_spec, hpa_status) }
     }
@@ -359,7 +360,8 @@ pub(super) mod tests {
     /// Returns what the first reveals if the current target has had 10 replicas from the start to its pass.
     fn told(states: &[Hpa; 2]) -> (i32, i32) {
         let Written { created, status, .. } = states[0].written;
-        let counted = Counted { replicas: 10, since: created.unwrap(), until: status.unwrap() };
+        let (since, until) = (created.unwrap(), status.unwrap());
+        let counted = Counted { replicas: 10, since, until, alike: false };
         let found = seen(&states[1], &of("v1.36"), states, &[counted], Chain::Whole);
         found.first().map_or((0, i32::MAX), |found| (found.at_least, found.at_most))
     }
@@ -403,7 +405,7 @@ pub(super) mod tests {
                 states[place].written.spec = Some(far);
                 told(&states);
             }
-            let counted = Counted { replicas: 10, since: far, until: far };
+            let counted = Counted { replicas: 10, since: far, until: far, alike: false };
             let states = held_back();
             let found = seen(&states[1], &of("v1.36"), &states, &[counted], Chain::Whole);
             assert_eq!((found[0].at_least, found[0].at_most), (0, 7));
@@ -423,7 +425,8 @@ pub(super) mod tests {
 
     /// Returns what a status of second 100 reveals, with a target that has had 10 replicas since some time.
     fn sighted_since(hpa: &Hpa, since: i64, there: Option<i32>) -> Sighting {
-        let counted = Counted { replicas: 10, since: second(since), until: second(101) };
+        let (since, until) = (second(since), second(101));
+        let counted = Counted { replicas: 10, since, until, alike: false };
         let passes = second(100)..=second(101);
         sighted(hpa, &of("v1.36"), &[counted], passes, there).unwrap()
     }

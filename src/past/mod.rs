@@ -13,7 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::calendar::Calendar;
 use crate::engine;
-use crate::error::Error;
+use crate::error::{Error, docs};
 use crate::memory::{Memory, infer, sampled};
 use crate::outlook;
 use crate::prometheus::history::History;
@@ -95,8 +95,12 @@ pub fn rewind(
     snapshot.now = at;
     let base = snapshot.clone();
     let likely = moments.at(&base, at, View::LIKELY).ok_or_else(|| {
-        Error::failed(format!("Prometheus has no samples of {target} and its pods at {at}"))
-            .hint("they need kube-state-metrics; -v 1 prints the queries, see docs/prometheus.md")
+        Error::failed(format!("Prometheus has no samples of {target} and its pods at {at}")).hint(
+            format!(
+                "they need kube-state-metrics; -v 1 prints the queries, see {}",
+                docs("prometheus.md")
+            ),
+        )
     })?;
     check_pods(&likely, &lacks)?;
     let played = moments.played(&base, at);
@@ -191,8 +195,10 @@ pub fn record(
             "the history in Prometheus is not that of {}: its HPA was created at {recorded}",
             snapshot.hpa.key()
         );
-        return Err(Error::failed(message)
-            .hint("--prometheus-match selects the series of one cluster, see docs/prometheus.md"));
+        return Err(Error::failed(message).hint(format!(
+            "--prometheus-match selects the series of one cluster, see {}",
+            docs("prometheus.md")
+        )));
     }
     let (mut passes, rescales) = before(&moments, snapshot, next, created);
     for pass in &mut passes {

@@ -11,7 +11,7 @@ use super::grid::Grid;
 use super::queries::{Purpose, Question, title};
 use crate::apimachinery::go::GoDuration;
 use crate::calendar::Calendar;
-use crate::error::Error;
+use crate::error::{Error, docs};
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::load::{Load, LoadNote, LoadPart, LoadQuery};
 
@@ -338,10 +338,11 @@ fn no_samples(own: &Answered, grid: Grid) -> Error {
         "Prometheus has no samples of {} between {start} and {end}",
         own.question.of
     ))
-    .hint(
-        "-v 1 prints the queries; they need cAdvisor and kube-state-metrics, see docs/prometheus.md; \
-         --query METRIC=PROMQL replaces one",
-    )
+    .hint(format!(
+        "-v 1 prints the queries; they need cAdvisor and kube-state-metrics, see {}; --query METRIC=PROMQL \
+         replaces one",
+        docs("prometheus.md")
+    ))
 }
 
 /// The values of the only series of an answer; all missing if it has no series.

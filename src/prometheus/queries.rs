@@ -151,10 +151,9 @@ pub struct Wanted<'a> {
 
 /// How a column for a metric is headed, so that it is found in the spec again.
 pub fn title(spec: &MetricSpec) -> String {
-    match (spec.container(), &*spec.selector()) {
-        (Some(container), _) => format!("{container}={}", spec.name()),
-        (None, "") => spec.name().to_owned(),
-        (None, selector) => format!("{}{{{selector}}}", spec.name()),
+    match spec.container() {
+        Some(container) => format!("{container}={}", spec.name()),
+        None => spec.label(),
     }
 }
 

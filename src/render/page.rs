@@ -276,12 +276,29 @@ impl Lines<'_> {
         let titles = table.columns.iter().map(|(title, _)| self.clean(title)).collect();
         let rows = table.rows.iter().map(|row| row.iter().map(|cell| self.clean(cell)).collect());
         let rows: Vec<Vec<String>> = titled.then_some(titles).into_iter().chain(rows).collect();
-        let widths: Vec<usize> = (0..last)
-            .map(|i| rows.iter().map(|row| width_of(&row[i])).max().unwrap_or(0))
-            .collect();
+        // Without a title above it, a long label has a line of its own.
+        let has_own_line = |place: usize, cell: &str| {
+            !titled && place == 0 && last > 1 && width_of(cell) > MAX_LABEL
+        };
+        let width = |place: usize| {
+            let cells = rows.iter().map(|row| &*row[place]);
+            cells.filter(|cell| !has_own_line(place, cell)).map(width_of).max().unwrap_or(0)
+        };
+        let widths: Vec<usize> = (0..last).map(width).collect();
+        // Beside a short label, a sentence is wrapped in more than half of the width.
+        let half = self.layout.width.unwrap_or(0) / 2;
+        let goes_below = |sentence: &str, room: usize| {
+            width_of(sentence) > room && (titled || room <= half || longest_word(sentence) > room)
+        };
         for (place, row) in rows.iter().enumerate() {
             let mut prefix = INDENT.to_owned();
-            for ((cell, width), (_, numbers)) in row.iter().zip(&widths).zip(&table.columns) {
+            let cells = row.iter().enumerate().zip(&widths).zip(&table.columns);
+            for (((at, cell), width), (_, numbers)) in cells {
+                let mut cell = &**cell;
+                if has_own_line(at, cell) {
+                    self.text += &format!("{INDENT}{cell}\n");
+                    cell = "";
+                }
                 let padding = " ".repeat(width - width_of(cell));
                 let (before, after) = if *numbers { (&*padding, "") } else { ("", &*padding) };
                 prefix += &format!("{before}{cell}{after}  ");
@@ -291,7 +308,7 @@ impl Lines<'_> {
             if titled && place == 0 {
                 let style = self.layout.styles.heading;
                 self.paragraph("", &format!("{prefix}{sentence}"), style);
-            } else if sentence.is_empty() || room.is_some_and(|room| width_of(sentence) > room) {
+            } else if sentence.is_empty() || room.is_some_and(|room| goes_below(sentence, room)) {
                 self.text.push_str(prefix.trim_end());
                 self.text.push('\n');
                 if !sentence.is_empty() {
@@ -309,56 +326,43 @@ impl Lines<'_> {
         self.grid(&table.columns, rows);
     }
 
-    /// Writes cells below their titles. Cells have been cleaned.
-    fn grid(&mut self, columns: &[Column], rows: Vec<Vec<String>>) {
+    /// Writes cells below their titles, or row by row where even their longest words do not fit beside one
+    /// another. Cells have been cleaned.
+    fn grid(&mut self, columns: &[Column], mut rows: Vec<Vec<String>>) {
+        let titles: Vec<String> = columns.iter().map(|(title, _)| self.clean(title)).collect();
         let mut grid = comfy_table::Table::new();
         grid.load_style(NOTHING);
-        match self.layout.width {
-            Some(width) => {
-                let width = width.min(usize::from(u16::MAX));
-                grid.set_content_arrangement(ContentArrangement::Dynamic);
-                grid.set_width(width as u16);
+        grid.set_content_arrangement(ContentArrangement::Disabled);
+        let mut constraints = Vec::new();
+        if let Some(width) = self.layout.width {
+            let width = width.min(usize::from(u16::MAX));
+            let Some(widths) = widths(&titles, columns, &rows, width) else {
+                return self.row_by_row(&titles, &rows);
+            };
+            for name in rows.iter_mut().filter_map(|row| row.first_mut()) {
+                *name = broken(name, widths[0]);
             }
-            None => {
-                grid.set_content_arrangement(ContentArrangement::Disabled);
-            }
+            grid.set_content_arrangement(ContentArrangement::Dynamic);
+            grid.set_width(width as u16);
+            constraints.extend(widths.iter().enumerate().map(|(place, width)| {
+                let width = width + gap(place, columns.len());
+                ColumnConstraint::Absolute(Width::Fixed(width as u16))
+            }));
         }
         let heading = self.layout.styles.heading;
-        let titles: Vec<String> = columns.iter().map(|(title, _)| self.clean(title)).collect();
         grid.set_header(titles.iter().map(|title| match &**title {
             "" => Cell::new(""),
             title => Cell::new(title.style(heading).to_string()),
         }));
-        // Nothing follows the last column.
-        let gap = |place: usize| if place + 1 < columns.len() { GAP } else { 0 };
-        let widths = titles.iter().enumerate().map(|(place, title)| {
-            let cells = rows.iter().map(|row| width_of(&row[place]));
-            cells.chain([width_of(title)]).max().unwrap_or(0) + gap(place)
-        });
-        let widths: Vec<usize> = widths.collect();
-        // What the other columns leave to names, which must not be broken inside a word.
-        let others: usize = widths.iter().skip(1).sum();
-        let room = self.layout.width.map(|width| width.saturating_sub(others + 2));
-        let room = room.filter(|room| *room >= usize::from(NARROWEST));
-        for mut row in rows {
-            if let (Some(name), Some(room)) = (row.first_mut(), room) {
-                *name = broken(name, room);
-            }
+        grid.set_constraints(constraints);
+        for row in rows {
             grid.add_row(row.into_iter().map(Cell::new));
         }
-        for (place, (title, numbers)) in columns.iter().enumerate() {
+        for (place, (_, numbers)) in columns.iter().enumerate() {
             if let Some(column) = grid.column_mut(place) {
-                column.set_padding((0, gap(place) as u16));
+                column.set_padding((0, gap(place, columns.len()) as u16));
                 if *numbers {
                     column.set_cell_alignment(CellAlignment::Right);
-                }
-                if self.layout.width.is_some() {
-                    // Numbers and marks stay whole; names and lists are wrapped.
-                    let least = u16::try_from(widths[place]).unwrap_or(NARROWEST).min(NARROWEST);
-                    column.set_constraint(match (*numbers, &**title) {
-                        (true, _) | (false, "") => ColumnConstraint::ContentWidth,
-                        (false, _) => ColumnConstraint::LowerBoundary(Width::Fixed(least)),
-                    });
                 }
             }
         }
@@ -367,13 +371,89 @@ impl Lines<'_> {
             self.text.push('\n');
         }
     }
+
+    /// Writes each row as its first cell, with the others and their titles below it.
+    fn row_by_row(&mut self, titles: &[String], rows: &[Vec<String>]) {
+        for row in rows {
+            let mut named: Vec<(String, String)> = Vec::new();
+            for (title, cell) in titles.iter().zip(row).skip(1).filter(|(_, cell)| !cell.is_empty())
+            {
+                match named.last_mut().filter(|_| title.is_empty()) {
+                    // A mark belongs to the cell before it.
+                    Some((_, before)) => *before += &format!("  {cell}"),
+                    None => named.push((title.clone(), cell.clone())),
+                }
+            }
+            self.paragraph("", &row[0], Style::new());
+            self.pairs(&named);
+        }
+    }
+}
+
+/// The columns between a column of a table and the next; nothing follows the last one.
+fn gap(place: usize, columns: usize) -> usize {
+    if place + 1 < columns { GAP } else { 0 }
+}
+
+/// The widths of the columns of a table on a terminal; `None` if it is too narrow. Numbers and words stay whole, and
+/// names, which are in the first column, are broken only where one of their words ends. What is left is shared
+/// evenly among the columns that need more.
+fn widths(
+    titles: &[String],
+    columns: &[Column],
+    rows: &[Vec<String>],
+    width: usize,
+) -> Option<Vec<usize>> {
+    let gaps = (0..columns.len()).map(|place| gap(place, columns.len())).sum();
+    let room = width.checked_sub(gaps)?;
+    let most = |place: usize, of_cell: &dyn Fn(&str) -> usize| {
+        rows.iter().map(|row| of_cell(&row[place])).max().unwrap_or(0)
+    };
+    let whole: Vec<usize> = (0..columns.len())
+        .map(|place| most(place, &width_of).max(width_of(&titles[place])))
+        .collect();
+    let least = (0..columns.len()).map(|place| {
+        let cell = if columns[place].1 { width_of } else { longest_word };
+        most(place, &cell).max(longest_word(&titles[place]))
+    });
+    let mut least: Vec<usize> = least.collect();
+    if least.iter().sum::<usize>() > room {
+        *least.first_mut()? = most(0, &longest_part).max(longest_word(&titles[0]));
+    }
+    let shared = |level: usize| -> Vec<usize> {
+        let columns = least.iter().zip(&whole);
+        columns.map(|(least, whole)| level.clamp(*least, (*whole).max(*least))).collect()
+    };
+    let fits = |level: &usize| shared(*level).iter().sum::<usize>() <= room;
+    let widths = (0..=room).take_while(fits).last().map(shared)?;
+    // What wrapping leaves free at the ends of lines is for nobody.
+    let used = widths.iter().enumerate().map(|(place, width)| {
+        let lines = |cell: &str| match place {
+            0 => broken(cell, *width).lines().map(width_of).max().unwrap_or(0),
+            _ => textwrap::wrap(cell, *width).iter().map(|line| width_of(line)).max().unwrap_or(0),
+        };
+        most(place, &lines).max(lines(&titles[place]))
+    });
+    Some(used.collect())
+}
+
+fn longest_word(text: &str) -> usize {
+    text.split(' ').map(width_of).max().unwrap_or(0)
+}
+
+/// The longest part of a name that [`broken`] keeps together.
+fn longest_part(name: &str) -> usize {
+    parts(name).map(width_of).max().unwrap_or(0)
+}
+
+fn parts(name: &str) -> impl Iterator<Item = &str> {
+    name.split_inclusive(|letter: char| !letter.is_alphanumeric())
 }
 
 /// Breaks a name that is too long for its room where one of its words ends.
 fn broken(name: &str, room: usize) -> String {
-    let ends = |letter: char| !letter.is_alphanumeric();
     let (mut text, mut line) = (String::new(), 0);
-    for word in name.split_inclusive(ends) {
+    for word in parts(name) {
         if line > 0 && line + width_of(word) > room {
             text.push('\n');
             line = 0;
@@ -387,9 +467,6 @@ fn broken(name: &str, room: usize) -> String {
 /// The width from which a terminal has room for what findings have said in short.
 const ROOMY: usize = 100;
 
-/// The minimum width of a text column, including padding: room for `3 unready,`.
-const NARROWEST: u16 = 12;
-
 /// Labels longer than this get a line of their own.
 const MAX_LABEL: usize = 28;
 
@@ -399,4 +476,67 @@ const MIN_TEXT: usize = 20;
 /// Returns the number of columns that a text takes on a terminal.
 fn width_of(text: &str) -> usize {
     unicode_width::UnicodeWidthStr::width(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Layout, Lines};
+
+    /// Returns a table on a terminal of a width.
+    fn table(width: usize) -> String {
+        let columns =
+            [("METRIC", false), ("CURRENT", false), ("COUNTED", false), ("PROPOSES", true)];
+        let columns = columns.map(|(title, numbers)| (title.into(), numbers));
+        let rows = [
+            ["cpu", "2575% (515m)", "2 ready, 3 unready, 1 missing", "258"],
+            ["http_requests_per_second", "1", "metrics-api-unavailable", "8"],
+        ];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
+        let layout = Layout { width: Some(width), ..Layout::default() };
+        let mut lines = Lines { text: String::new(), layout: &layout };
+        lines.grid(&columns, rows);
+        lines.text
+    }
+
+    #[test]
+    fn no_word_of_a_table_is_broken_and_every_line_fits() {
+        for width in 40..=100 {
+            let table = table(width);
+            for line in table.lines() {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+            for word in ["2575%", "(515m)", "unready,", "metrics-api-unavailable", "258", "second"]
+            {
+                assert!(table.contains(word), "{word} at {width}:\n{table}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_table_gives_way_where_it_is_too_wide() {
+        insta::assert_snapshot!(table(80), @r"
+METRIC                    CURRENT       COUNTED                        PROPOSES
+cpu                       2575% (515m)  2 ready, 3 unready, 1 missing       258
+http_requests_per_second  1             metrics-api-unavailable               8
+");
+        insta::assert_snapshot!(table(60), @r"
+METRIC      CURRENT  COUNTED                  PROPOSES
+cpu         2575%    2 ready, 3 unready, 1         258
+            (515m)   missing
+http_       1        metrics-api-unavailable         8
+requests_
+per_second
+");
+        insta::assert_snapshot!(table(40), @r"
+cpu
+  CURRENT   2575% (515m)
+  COUNTED   2 ready, 3 unready, 1
+            missing
+  PROPOSES  258
+http_requests_per_second
+  CURRENT   1
+  COUNTED   metrics-api-unavailable
+  PROPOSES  8
+");
+    }
 }

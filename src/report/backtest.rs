@@ -1,5 +1,5 @@
 //! Runs over one load, side by side: the result of the comparison, how far the replay can be trusted, a table of
-//! totals, where each candidate first parts from the replay, and a chart. The same as data.
+//! totals, where each candidate first differs from the replay, and a chart. The same as data.
 //! Candidates are compared with the replay, never with the record: sampling smooths peaks, and both runs see
 //! the same smoothing.
 
@@ -342,7 +342,7 @@ impl<'a> Compared<'a> {
         let detail = if self.search().is_some() { Detail::Wide } else { Detail::Always };
         sections.extend([
             Section::new("", detail, self.table()),
-            Section::new("FIRST PARTED", Detail::Always, [parted]),
+            Section::new("FIRST DIFFERENCE", Detail::Always, [parted]),
             Section::new(
                 "",
                 detail,
@@ -622,7 +622,7 @@ impl<'a> Compared<'a> {
         (before > 0.0).then(|| signed(column.totals.replica_hours() / before - 1.0))
     }
 
-    /// Where each candidate first parts from the replay, and for how long they differ.
+    /// Where each candidate first differs from the replay, and for how long they differ.
     fn parted(&self) -> Vec<(String, String)> {
         let parted = self.each().map(|(name, candidate, played)| {
             let Some(Parting { time, replay, candidate: own }) = &candidate.parted else {

@@ -18,9 +18,8 @@ use crate::snapshot::evidence::{LEASE_NAMESPACE, SCALED};
 use crate::snapshot::hpa::HpaSpec;
 use crate::snapshot::memory::ScaleEvent;
 use crate::snapshot::past::{Past, PastField, PastPart};
-use crate::snapshot::pod::Requests;
 use crate::snapshot::right::Cause;
-use crate::snapshot::surroundings::SupposedPods;
+use crate::snapshot::surroundings::{SupposedPods, SupposedTemplate};
 
 /// One item that the answer is based on.
 #[derive(Debug, Serialize)]
@@ -77,16 +76,19 @@ impl From<&Basis> for BasisView {
                 replicas.map_or("none".to_owned(), |replicas| format!("{replicas} replicas")),
                 format!("the {kind} itself, because its scale may not be read; {}", right.advice()),
             ),
-            Basis::SupposedPods(SupposedPods { count, requests, .. }) => Self::new(
-                "pods",
-                match requests.as_ref().map(requested) {
-                    Some(requested) => format!("{count}, ready and alike{requested}"),
-                    None => format!(
-                        "{count}, ready and alike, as the template of the target makes them"
-                    ),
-                },
-                "the input has no pods".to_owned(),
-            ),
+            Basis::SupposedPods(SupposedPods { count, template, .. }) => {
+                let made = match template {
+                    SupposedTemplate::OfTarget => {
+                        ", as the template of the target makes them".to_owned()
+                    }
+                    template => made_by(template),
+                };
+                let pods = match count {
+                    0 => "none".to_owned(),
+                    count => format!("{count}, ready and alike{made}"),
+                };
+                Self::new("pods", pods, "the input has no pods of the target")
+            }
             Basis::StatusReplicas { kind, replicas } => Self::new(
                 "status.replicas",
                 replicas.to_string(),
@@ -96,13 +98,31 @@ impl From<&Basis> for BasisView {
     }
 }
 
-/// Words what each assumed container is assumed to request, as the end of a clause.
-fn requested(requests: &Requests) -> String {
-    let each = requests.0.iter().map(|(resource, amount)| {
-        let amount = Quantity::from_milli(amount.milli_value(), format_of(resource));
-        format!(", requesting {} of {resource} each", numbers::quantity(&amount))
-    });
-    each.collect()
+/// Words what makes assumed pods, as the end of a clause; empty for the target in the input.
+fn made_by(template: &SupposedTemplate) -> String {
+    match template {
+        SupposedTemplate::OfTarget => String::new(),
+        SupposedTemplate::OfCandidate { workload, origin } => {
+            format!(", as {workload} in {origin} makes them")
+        }
+        SupposedTemplate::Unknown { requests, .. } if requests.0.is_empty() => String::new(),
+        SupposedTemplate::Unknown { containers, requests } => {
+            let amounts = requests.0.iter().map(|(resource, amount)| {
+                let amount = Quantity::from_milli(amount.milli_value(), format_of(resource));
+                format!("{} of {resource}", numbers::quantity(&amount))
+            });
+            let amounts = words::list(&Vec::from_iter(amounts));
+            match &containers[..] {
+                [] => format!(", requesting {amounts} each"),
+                [one] => format!(", with no container but {one}, which requests {amounts}"),
+                several => {
+                    let several: Vec<String> = several.iter().map(ToString::to_string).collect();
+                    let several = words::list(&several);
+                    format!(", with no containers but {several}, each of which requests {amounts}")
+                }
+            }
+        }
+    }
 }
 
 /// Words what is assumed, as the end of a sentence; `None` for a default, and for what was read.
@@ -117,10 +137,13 @@ pub(super) fn brief(basis: &Basis) -> Option<String> {
         | Basis::ManagerUnread(_) => None,
         Basis::Version(version) => Some(format!("the rules of {version}")),
         Basis::Target { kind, .. } => Some(format!("the scale that the {kind} states")),
-        Basis::SupposedPods(SupposedPods { count, requests, .. }) => {
-            let pods = if *count == 1 { "ready pod" } else { "pods, ready and alike" };
-            let requested = requests.as_ref().map(requested).unwrap_or_default();
-            Some(format!("{count} {pods}{requested}"))
+        Basis::SupposedPods(SupposedPods { count, template, .. }) => {
+            let made = made_by(template);
+            Some(match count {
+                0 => "no pods".to_owned(),
+                1 => format!("1 ready pod{made}"),
+                count => format!("{count} pods, ready and alike{made}"),
+            })
         }
         Basis::StatusReplicas { replicas, .. } => Some(format!("{replicas} for status.replicas")),
     }

@@ -11,6 +11,7 @@ use crate::numbers::age;
 use crate::prometheus::queries::title;
 use crate::saved::assemble::{has_own_scale, save_command};
 use crate::snapshot::Documents;
+use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::evidence::LEASE_NAMESPACE;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
 use crate::snapshot::note::{KedaNote, NotOwned, Note, Unlearnt, WhyUnknownSelector};
@@ -62,12 +63,16 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             )
         }
         Note::StaleValues { metric, stale, total, oldest } => {
-            let what = metric.as_ref();
-            let what =
-                what.map_or("the metrics".to_owned(), |name| format!("the values of {name}"));
             format!(
-                "{what} of {stale} of {total} pods are older than twice their window (up to {})",
+                "{} of {stale} of {total} pods are older than a minute and twice their window (up to {})",
+                values_of(metric.as_deref()),
                 age(*oldest)
+            )
+        }
+        Note::UntimedValues { metric, untimed, total } => {
+            format!(
+                "{} of {untimed} of {total} pods state no timestamp, so their age is unknown",
+                values_of(metric.as_deref())
             )
         }
         Note::LastRead { metric, value, age: written } => {
@@ -81,6 +86,16 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
 
         Note::FileSkipped { path } => {
             format!("{} is skipped: it is not a regular file", path.display())
+        }
+        Note::NoObjectSkipped { path } => {
+            format!("{} is skipped: it has no Kubernetes object", path.display())
+        }
+        Note::KeysRepeated { origin, keys, more } => {
+            let more = if *more > 0 { format!(" and {more} more") } else { String::new() };
+            format!(
+                "{origin} repeats {}{more}: the last one counts, as for kubectl",
+                keys.join(", ")
+            )
         }
         Note::LinkSkipped { path } => {
             format!(
@@ -98,19 +113,18 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             };
             format!("skipped {count} {kind} ({version}): not used by a pass")
         }
-        Note::NoTarget { target, assuming } => {
+        Note::NoTarget { target, elsewhere: Some(elsewhere), .. } => {
+            format!("the input lacks the target {target}: {elsewhere}; {}", elsewhere.remedy())
+        }
+        Note::NoTarget { target, elsewhere: None, assuming } => {
             let own = &hpa.spec.scale_target_ref;
             let document = match has_own_scale(own.group(), &own.kind) {
                 true => own.kind.clone(),
                 false => format!("Scale of the {}", own.kind),
             };
             let save = save_command(hpa);
-            let assuming = assuming.as_ref().map(|flags| {
-                let [name, namespace] = [&hpa.name, &hpa.namespace].map(|it| names::shell_word(it));
-                let command = flags.add_to(&format!("kubectl hpa predict {name} -n {namespace}"));
-                let values = value_flags(&hpa.spec.metrics);
-                format!("; `{command} --replicas 3 {values}` assumes its pods")
-            });
+            let assuming =
+                assuming.as_ref().map(|flags| format!("; {}", assume_pods(hpa, flags, false)));
             let assuming = assuming.unwrap_or_default();
             format!("the input lacks the target {target}: add the {document}; {save}{assuming}")
         }
@@ -122,6 +136,11 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                                them is assumed to be empty"
             .to_owned(),
         Note::SaveCommand => save_command(hpa),
+        Note::SomeNotReady { target, replicas, ready } => format!(
+            "the status of {target} has {ready} of {replicas} replicas ready, but all assumed pods are \
+             ready: --unready {} assumes otherwise",
+            replicas - ready
+        ),
         Note::NoValues(metrics) => {
             let labels: Vec<String> = metrics.iter().map(MetricSpec::label).collect();
             let flags = value_flags(metrics);
@@ -239,14 +258,45 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                 listed(&kept)
             )
         }
+        Note::PodManifests { pods } => {
+            let all: Vec<String> = pods.iter().map(|pod| format!("Pod/{pod}")).collect();
+            let how = if pods.len() == 1 {
+                "without a status it is a manifest, and does not run"
+            } else {
+                "without a status they are manifests, and do not run"
+            };
+            format!("skipped {}: {how}", listed(&all))
+        }
+        Note::ReplicasReset { workload, manager } => format!(
+            "{workload} states no replicas here, and {manager} has stated them so far: applied, they are reset to 1 \
+             once, and the HPA scales up from there"
+        ),
+        Note::RequestSetElsewhere { container, resource } => format!(
+            "the {resource} request of {} stays as it is where it differs from the running template: what set it, \
+             such as a VerticalPodAutoscaler, would set it again",
+            container.as_deref().unwrap_or("the pods")
+        ),
         Note::UsageUnknown { containers } => format!(
-            "no pod has run {} yet: the usage is unknown and left out, so that only the requests count; \
+            "no pod has run {} yet: the usage is unknown and left out, so that only the requests count, if any; \
              --cpu {}=VALUE or --memory states it",
             listed(containers),
             containers.first().map_or("", |first| first)
         ),
-        Note::ManifestRenamed { manifest, hpa } => {
+        Note::ManifestOfNamespace { manifest, hpa } => {
             format!("the manifest of {manifest} is used for {hpa} and inherits its history")
+        }
+        Note::ManifestOfNewHpa { manifest, hpa, beside } => {
+            let (_, name) = hpa.split_once('/').unwrap_or(("", hpa));
+            let beside = match beside {
+                true => format!(
+                    "; applied beside {hpa}, both stop scaling, because they select the same pods: delete {name}, as \
+                     Helm does and `kubectl apply --prune` can"
+                ),
+                false => String::new(),
+            };
+            format!(
+                "{manifest} is a new HPA, predicted in place of {hpa}: its history begins with the current replicas{beside}"
+            )
         }
         Note::RolloutFirst { target, how } => rollout_first(target, *how),
         Note::RequestFar { item, before, after, times, lacks_unit } => {
@@ -263,12 +313,16 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                  pending{meant}"
             )
         }
-        Note::RolloutByDefault { target, is_stateful } => {
+        Note::RolloutByDefault { target, how, is_stateful } => {
             let kind = if *is_stateful { "StatefulSet" } else { "Deployment" };
-            format!(
-                "the strategy of {target} is unknown: the rollout is simulated with the defaults of a \
-                 {kind}"
-            )
+            let why = match how {
+                Replacement::Canary(_) => "the canary strategy of {} is not simulated",
+                Replacement::BlueGreen { .. } => "the blueGreen strategy of {} is not simulated",
+                _ => "the strategy of {} is unknown",
+            };
+            let why = why.replace("{}", target);
+            let waits = promotion(*how).map(|own| format!("; {own}")).unwrap_or_default();
+            format!("{why}: the rollout is simulated with the defaults of a {kind}{waits}")
         }
         Note::RolloutOneByOne { target, limit } => format!(
             "the rollout is simulated one pod at a time: maxUnavailable ({limit}) of {target} is ignored, but \
@@ -328,11 +382,30 @@ fn rollout_first(target: &str, how: Replacement) -> String {
         ),
         Replacement::AllBut(partition) => format!(
             "{target} replaces only pods from ordinal {partition} on \
-             (spec.updateStrategy.rollingUpdate.partition): the answer holds once the others are \
-             replaced, too"
+             (spec.updateStrategy.rollingUpdate.partition): the answer holds once these are replaced, and \
+             the others stay as they are"
         ),
+        Replacement::Canary(_) | Replacement::BlueGreen { .. } => {
+            let waits = promotion(how).map(|own| format!(", and {own}")).unwrap_or_default();
+            format!("a rollout of {target} has to replace the pods first{waits}")
+        }
     };
     format!("{first}; the new ones are assumed to use what the observed ones do")
+}
+
+/// Where a Rollout waits until someone promotes it.
+fn promotion(how: Replacement) -> Option<String> {
+    match how {
+        Replacement::Canary(Some(step)) => Some(format!(
+            "it pauses at step {step} of spec.strategy.canary until it is promoted, with old and new pods side by side"
+        )),
+        Replacement::BlueGreen { is_manual: true } => Some(
+            "it waits until it is promoted (spec.strategy.blueGreen.autoPromotionEnabled: false), with all old and \
+             new pods side by side"
+                .to_owned(),
+        ),
+        _ => None,
+    }
 }
 
 /// What KEDA does with a ScaledObject.
@@ -361,7 +434,9 @@ fn keda(note: &KedaNote) -> String {
         ),
         KedaNote::NamedAsRunning { trigger, type_, metrics, with_target } => {
             let own = match with_target {
-                true => "the name and target of its metric are taken from the running HPA",
+                true => {
+                    "the name of its metric and the number of its target are taken from the running HPA"
+                }
                 false => "the name of its metric is taken from the running HPA",
             };
             format!(
@@ -369,6 +444,10 @@ fn keda(note: &KedaNote) -> String {
                 metrics.join(", ")
             )
         }
+        KedaNote::AuthenticationFirst { trigger, field } => format!(
+            "spec.triggers[{trigger}].metadata.{field} is assumed: KEDA prefers a {field} from \
+             authenticationRef, which is not read"
+        ),
         KedaNote::RestsAt { replicas, cooldown } => format!(
             "KEDA itself scales to {} when no trigger for an external metric has been active for \
              {cooldown}s, and back; that is not predicted",
@@ -436,9 +515,33 @@ fn command(documents: Documents, path: Option<&str>, namespace: &str) -> String 
     }
 }
 
-/// Returns flags of `predict` that give metrics a value.
+/// Returns the command that answers from an input without pods. How many there are is part of it, unless the input
+/// states replicas.
+pub(crate) fn assume_pods(hpa: &Hpa, flags: &CommandFlags, states_replicas: bool) -> String {
+    let [name, namespace] = [&hpa.name, &hpa.namespace].map(|it| names::shell_word(it));
+    let command = flags.add_to(&format!("kubectl hpa predict {name} -n {namespace}"));
+    let replicas = if states_replicas {
+        String::new()
+    } else {
+        let (min, max) = (hpa.spec.min_replicas.unwrap_or(1), hpa.spec.max_replicas);
+        format!(" --replicas {}", 3.min(max).max(min))
+    };
+    let values = value_flags(&hpa.spec.metrics);
+    format!("`{command}{replicas} {values}` assumes the pods")
+}
+
+/// Returns flags of `predict` that give metrics a value: of a container rather than of the pods, as both are based on
+/// the same usage.
 pub(crate) fn value_flags<'m>(metrics: impl IntoIterator<Item = &'m MetricSpec>) -> String {
-    let flags: Vec<String> = metrics.into_iter().map(value_flag).collect();
+    let metrics: Vec<&MetricSpec> = metrics.into_iter().collect();
+    let is_of_container = |resource: &str| {
+        metrics.iter().any(|other| other.container().is_some() && other.name() == resource)
+    };
+    let is_needed = |spec: &&&MetricSpec| {
+        !spec.is_resource() || spec.container().is_some() || !is_of_container(spec.name())
+    };
+    let flags: Vec<String> =
+        metrics.iter().filter(is_needed).map(|spec| value_flag(spec)).collect();
     flags.join(" ")
 }
 
@@ -455,4 +558,9 @@ fn value_flag(spec: &MetricSpec) -> String {
         (false, _) => "200Mi",
     };
     format!("--{name} {}", names::shell_word(&format!("{container}{value}")))
+}
+
+/// The values of a metric; `None` is all resource metrics.
+fn values_of(metric: Option<&str>) -> String {
+    metric.map_or_else(|| "the metrics".to_owned(), |name| format!("the values of {name}"))
 }

@@ -25,7 +25,8 @@ pub struct Prediction<'a> {
     #[serde(flatten)]
     pub(crate) explanation: Explanation<'a>,
     pub(crate) overrides: Vec<Override>,
-    pub(crate) observed: Observed,
+    /// The answer without the overrides; `None` if pods are assumed, so that nothing was observed.
+    pub(crate) observed: Option<Observed>,
     /// The passes that follow; `None` if they were not asked for or cannot be played.
     pub timeline: Option<Played<'a>>,
     /// The runs side by side; `None` if there is nothing to compare.
@@ -90,11 +91,11 @@ impl<'a> Prediction<'a> {
             backtest,
             explanation,
             overrides,
-            observed: Observed {
+            observed: pass.input.surroundings.supposed.is_none().then(|| Observed {
                 replicas: observed.pass.decision.replicas_after(),
                 certainty: observed.certainty,
                 range: observed.range,
-            },
+            }),
             expectations,
             thresholds,
             kept_targets: Vec::new(),
@@ -143,9 +144,8 @@ impl Page {
         let words = Words { explanation: &prediction.explanation, wide, symbols };
         let played = prediction.timeline.as_ref();
         let now = prediction.explanation.pass.input.snapshot.now;
-        let mut lines = changes::lines(&prediction.thresholds, now);
-        lines.extend(prediction.kept_targets.iter().map(changes::kept));
-        let changes = Part::Pairs(lines);
+        let changes = changes::rows(&prediction.thresholds, &prediction.kept_targets, now);
+        let changes = Part::Records(changes);
         let curve = prediction.curve().map(|curve| {
             Section::new(curve.title.clone(), Detail::Always, [Part::Chart(curve.into())])
         });
@@ -196,21 +196,26 @@ impl Page {
 
 /// Adds what a prediction assumes, with the answer without it.
 fn assume(page: &mut Page, prediction: &Prediction<'_>, symbols: Symbols) {
-    let mut observed = prediction.observed_headline.text(symbols).to_uppercase();
-    if let Some(Range { min, max }) = prediction.observed.range.filter(|it| it.min != it.max) {
-        observed += &format!(", not certain: between {min} and {max}");
-    }
+    let observed = prediction.observed.map(|Observed { range, .. }| {
+        let headline = prediction.observed_headline.text(symbols).to_uppercase();
+        match range.filter(|it| it.min != it.max) {
+            Some(Range { min, max }) => {
+                format!("{headline}, not certain: between {min} and {max}")
+            }
+            None => headline,
+        }
+    });
     if prediction.overrides.is_empty() {
         page.assuming.push("assuming nothing beyond what was observed".to_owned());
     } else {
-        let table = overrides(prediction, [&page.verdict, &observed], symbols);
+        let observed = observed.as_deref().unwrap_or_default();
+        let table = overrides(prediction, [&page.verdict, observed], symbols);
         page.sections.insert(0, Section::new("", Detail::Comment, [Part::Table(table)]));
     }
     page.assuming.extend(
         prediction.overrides.iter().map(|own| format!("assuming {}", in_words(own, symbols.arrow))),
     );
-    let is_supposed = prediction.explanation.pass.input.surroundings.supposed.is_some();
-    page.observed = (!is_supposed).then_some(observed);
+    page.observed = observed;
 }
 
 /// What is assumed and what was observed, side by side, with the verdict on each.

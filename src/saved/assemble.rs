@@ -20,14 +20,16 @@ pub(super) use answers::{Request, asked};
 pub use list::assemble_all;
 use target::ScaleLookup;
 pub(crate) use target::resource_of;
-pub(crate) use target::{has_own_scale, is_built_in, save_command};
+pub(crate) use target::{has_own_scale, is_built_in, is_unscalable, save_command};
 
 use super::file;
 use super::objects::{Api, ApiError, ControllerState, Objects, StatedAs, UndecodedHpa, is_key};
 use crate::apimachinery::metadata::Metadata;
+use crate::apimachinery::names;
 use crate::apimachinery::selector::Labels;
 use crate::apiserver::admit;
 use crate::apiserver::admit::AdmissionError;
+use crate::apiserver::convert::hpa_with_unknown_fields;
 use crate::apiserver::default::AdmissionRules;
 use crate::args::Target;
 use crate::error::{Error, listed};
@@ -40,7 +42,9 @@ use crate::snapshot::note::{Note, WhyUnknownSelector};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::right::Cause;
 use crate::snapshot::shared::Shared;
-use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload, paused};
+use crate::snapshot::surroundings::{
+    ScaledObject, Surroundings, TargetElsewhere, Workload, paused,
+};
 use crate::snapshot::{Documents, MetricAnswer, Scale, ScaleError, Snapshot};
 use crate::version::Version;
 
@@ -70,6 +74,7 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
         pod.namespace.as_deref().unwrap_or(default_namespace) == snapshot.hpa.namespace
     };
     snapshot.pods = objects.pods.into_iter().filter(in_namespace).collect();
+    input.count(input.evidence.counted);
     input.remark();
     input.doubt_clock();
     Ok(input)
@@ -307,11 +312,25 @@ fn without_pods(
     };
     surroundings.lacks_scale =
         snapshot.scale.is_err() && !is_stated(Api::Mapping) && !is_stated(Api::Scale);
-    let lacks_answers = matches!(snapshot.scale, Err(ScaleError::Missing(_)))
-        || snapshot.metrics.iter().any(MetricAnswer::is_missing);
-    surroundings.lacks_pods =
-        lacks_answers && place.pods.is_empty() && !objects.lists.contains(&Documents::Pod);
+    let lacks_target = matches!(snapshot.scale, Err(ScaleError::Missing(_)));
+    let lacks_answers = lacks_target || snapshot.metrics.iter().any(MetricAnswer::is_missing);
     let scale = snapshot.scale.as_ref().ok();
+    let may_be_own = |pod: &&Shared<Pod>| scale.is_none_or(|it| it.selector.matches(&pod.labels));
+    surroundings.lacks_pods = lacks_answers
+        && !objects.lists.contains(&Documents::Pod)
+        && !place.pods.iter().any(may_be_own);
+    let is_absent = lacks_target || matches!(snapshot.scale, Err(ScaleError::Get(_)));
+    let elsewhere = if is_absent { target.elsewhere(&snapshot.hpa) } else { None };
+    surroundings.target_elsewhere = elsewhere.map(|workload| {
+        let object = place.hpas[own].object;
+        TargetElsewhere {
+            hpa: format!("HorizontalPodAutoscaler/{}", object.name),
+            hpa_namespace: object.namespace.clone(),
+            object: workload.reference(),
+            object_namespace: workload.metadata.namespace.clone(),
+            default_namespace: options.default_namespace().to_owned(),
+        }
+    });
     evidence.counted = scale.and_then(|scale| target.counted(&snapshot.hpa, scale, now));
     Ok(Input {
         snapshot,
@@ -352,9 +371,11 @@ pub(crate) fn surroundings(
         }),
         api_services: objects.api_services.clone().into(),
         served_metrics: BTreeMap::new(),
+        custom_version: objects.custom_version.clone(),
         lacks_scale: false,
         lacks_pods: false,
         supposed: None,
+        target_elsewhere: None,
         serves_scale: None,
         manifest_replicas: None,
     }
@@ -490,6 +511,14 @@ fn none(objects: &Objects, options: &Options) -> Error {
     {
         return Error::usage(error).hint(hint);
     }
+    if hpas.is_empty()
+        && let Some(hint) = scaled_object(
+            objects.scaled_objects.iter().filter(|it| here(it) && it.is_called(called)),
+            options,
+        )
+    {
+        return Error::usage(error).hint(hint);
+    }
     let there = hpas.iter().map(|hpa| match hpa.target().filter(|_| target.is_some()) {
         Some(target) => format!("{} ({target})", hpa.key()),
         None => hpa.key(),
@@ -497,21 +526,33 @@ fn none(objects: &Objects, options: &Options) -> Error {
     let mut there: Vec<String> = there.collect();
     order::sort_by(&mut there, Ord::cmp);
     Error::usage(error).hint(match there.is_empty() {
-        true => EMPTY.to_owned(),
+        true => objects.without_hpa(),
         false => format!("it has {}", listed(&there)),
     })
 }
 
-const EMPTY: &str = "the input has no HorizontalPodAutoscaler";
-
 /// Returns the error if there is no HPA at all.
 fn empty(objects: &Objects, options: &Options) -> Error {
-    let error = Error::usage(EMPTY);
     let why = |object: &ScaledObject| object.why_no_hpa(&options.command_flags);
-    match objects.scaled_objects.iter().find_map(why) {
-        Some(hint) => error.hint(hint),
-        None => error,
-    }
+    let paused = objects.scaled_objects.iter().find_map(why);
+    let hint = paused.or_else(|| scaled_object(objects.scaled_objects.iter(), options));
+    Error::usage("the input has no HorizontalPodAutoscaler")
+        .hint(hint.unwrap_or_else(|| objects.without_hpa()))
+}
+
+/// Returns what answers for the HPA that KEDA makes of a ScaledObject, if the input has one.
+fn scaled_object<'o>(
+    mut all: impl Iterator<Item = &'o ScaledObject>,
+    options: &Options,
+) -> Option<String> {
+    let Metadata { name, namespace, .. } = &all.next()?.metadata;
+    let namespace = namespace.as_deref().unwrap_or(options.default_namespace());
+    let [own, namespace] = [name, namespace].map(names::shell_word);
+    let command = format!("kubectl hpa predict {own} -n {namespace}");
+    let command = options.command_flags.add_to(&command);
+    Some(format!(
+        "KEDA creates it from ScaledObject/{name}: `{command} --replicas 3` answers for it, with assumed pods"
+    ))
 }
 
 /// Returns the error if it is unclear which of these HPAs is meant.
@@ -525,14 +566,14 @@ fn several(found: &[&UndecodedHpa], options: &Options, is_twice: bool) -> Error 
     let is_twice = is_twice || (!name.is_empty() && namespace.is_some());
     let in_files = is_twice || !name.is_empty();
     let places = found.iter().map(|hpa| match in_files {
-        true => format!("{} in {}", hpa.key(), hpa.origin),
+        true => format!("{} ({}:{})", hpa.key(), hpa.origin, hpa.line),
         false => hpa.key(),
     });
     let places: Vec<String> = places.collect();
     let (count, places) = (found.len(), listed(&places));
     Error::usage(format!("{count} HorizontalPodAutoscalers{of} in the input: {places}")).hint(
         match (is_twice, name.is_empty()) {
-            (true, _) => "remove all but one of the files",
+            (true, _) => "keep one of them",
             (false, true) => "name one of them",
             (false, false) => "name the namespace with -n",
         },
@@ -549,6 +590,22 @@ impl UndecodedHpa {
     }
 }
 
+/// Returns the unknown fields of the manifest of an HPA, in words.
+fn unknown_in(json: &str) -> Vec<String> {
+    let read = hpa_with_unknown_fields(json);
+    read.map_or_else(|_| Vec::new(), |(_, unknown)| unknown.messages())
+}
+
+/// Returns the hint for a manifest or a change that the API server rejects. What it requires may have been stated
+/// in a field that it does not know, such as one of an older version.
+pub(crate) fn rejected(what: &str, unknown: &[String]) -> String {
+    let rejects = format!("the API server would reject this {what} with these causes");
+    match unknown {
+        [] => rejects,
+        unknown => format!("{rejects}, and ignores what it does not know: {}", unknown.join("; ")),
+    }
+}
+
 /// Returns the HPA as the controller would see it, after the API server.
 fn admitted(
     object: &UndecodedHpa,
@@ -559,7 +616,7 @@ fn admitted(
     let rules = AdmissionRules::new(&controller.version, controller.gates);
     let admitted = admit::admit(&object.json, namespace, rules).map_err(|e| match e {
         AdmissionError::Invalid(e) => Error::usage(format!("{}: {e}", object.origin))
-            .hint("the API server would reject this manifest with these causes"),
+            .hint(rejected("manifest", &unknown_in(&object.json))),
         AdmissionError::Decode(e) => {
             Error::usage(format!("{}: HorizontalPodAutoscaler {}: {e}", object.origin, object.name))
         }

@@ -45,15 +45,23 @@ fn read_into(mut objects: Objects, names: &[String]) -> Result<Objects, Error> {
         if !objects.are_manifests {
             objects.notes.retain(|note| !matches!(note, Note::DirectorySkipped { .. }));
         }
+        let is_directory = paths.iter().any(|path| path != Path::new(name));
         for path in paths {
             let (bytes, origin) = read_named(&path, LIMIT)?;
-            let is_template = objects.are_manifests && is_template(&bytes);
-            read_bytes(bytes, &origin, &mut objects)
-                .map_err(|e| if is_template { e.hint(RENDERED) } else { e })?;
+            let text = text_of(bytes, &origin)?;
+            match read_text(&text, &origin, &mut objects) {
+                // A chart's values, or a list of resources, may stand beside manifests.
+                Err(_) if is_directory && yaml::has_no_object(&text) => {
+                    objects.notes.push(Note::NoObjectSkipped { path });
+                }
+                Err(e) if is_template(&text) => return Err(e.hint(RENDERED)),
+                read => read?,
+            }
         }
     }
     // A manifest is judged as it is written.
     if !objects.are_manifests {
+        objects.skip_pod_manifests();
         objects.follow_references();
     }
     Ok(objects)
@@ -65,11 +73,9 @@ pub(crate) const RENDERED: &str =
 
 /// Whether a text has a value or a line that a chart has yet to replace. Rendered manifests may have such text
 /// inside of others, as rules of alerts do.
-fn is_template(bytes: &[u8]) -> bool {
-    let mut lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_start);
-    lines.any(|line| {
-        line.starts_with(b"{{") || line.windows(4).any(|part| matches!(part, b": {{" | b"- {{"))
-    })
+fn is_template(text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim_start);
+    lines.any(|line| line.starts_with("{{") || line.contains(": {{") || line.contains("- {{"))
 }
 
 /// The maximum size of one input: a gibibyte; 100,000 whole pods need less.
@@ -178,7 +184,7 @@ pub fn reads(name: &str, file: &Path) -> bool {
 }
 
 /// Whether a file with this name in a directory is read.
-fn is_listed(file: &Path) -> bool {
+pub(crate) fn is_listed(file: &Path) -> bool {
     let extension = file.extension().and_then(|extension| extension.to_str());
     matches!(extension, Some("json" | "yaml" | "yml"))
 }
@@ -243,26 +249,27 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
     Ok(files)
 }
 
-/// Returns the system's message without the error number.
-fn plain(e: &io::Error) -> String {
+/// Returns the system's message; of common failures without the error number, and without the path of a temporary file.
+pub(crate) fn plain(e: &io::Error) -> String {
     match e.kind() {
         io::ErrorKind::NotFound => "no such file or directory".to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
         _ => e.to_string(),
     }
 }
 
-fn read_bytes(bytes: Vec<u8>, origin: &str, objects: &mut Objects) -> Result<(), Error> {
-    let text = String::from_utf8(bytes).map_err(|e| {
+fn text_of(bytes: Vec<u8>, origin: &str) -> Result<String, Error> {
+    String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
         Error::usage(format!("failed to read {origin}: not text (byte {at} is not UTF-8)"))
-    })?;
-    read_text(text.trim_start_matches('\u{feff}'), origin, objects)
+    })
 }
 
 /// Reads one text. A text that begins like a JSON object is JSON; everything else is YAML. No JSON has a
 /// line that begins with three dashes, but YAML documents may be written like JSON.
 pub fn read_text(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
+    let text = text.trim_start_matches('\u{feff}');
     if text.trim_start().starts_with('{') && !text.contains("\n---") {
         read_only_json(text, origin, &json::Elements::of_file(), objects)
     } else {

@@ -17,6 +17,7 @@ use crate::apimachinery::json::{UniqueMap, decode, null_as_default, optional_tim
 use crate::apimachinery::names;
 use crate::apimachinery::selector::Labels;
 use crate::args::{Named, Target};
+use crate::error::listed;
 use crate::flags::Flags;
 use crate::secret::Secret;
 use crate::snapshot::Documents;
@@ -62,6 +63,8 @@ pub struct Objects {
     pub api_services: Vec<ApiService>,
     /// Metrics in the resources of metrics APIs.
     pub served_metrics: BTreeMap<String, Vec<String>>,
+    /// The version of the custom metrics API in that list.
+    pub custom_version: Option<String>,
     /// Pods.
     pub pods: Vec<Shared<Pod>>,
     /// Items of the resource metrics API.
@@ -87,6 +90,32 @@ pub struct Objects {
 }
 
 impl Objects {
+    /// Skips pods that are only manifests, such as the one with which a chart tests its connection: they do not run. A
+    /// recorded state means its pods whatever they lack.
+    pub(super) fn skip_pod_manifests(&mut self) {
+        if self.state.is_some() {
+            return;
+        }
+        let (manifests, pods): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.pods).into_iter().partition(|pod| pod.is_manifest());
+        self.pods = pods;
+        if !manifests.is_empty() {
+            let pods = manifests.iter().map(|pod| pod.name.clone()).collect();
+            self.notes.push(Note::PodManifests { pods });
+        }
+    }
+
+    /// Returns what to do about skipped ScaledObjects of KEDA 1, if there are any.
+    fn hint_of_old_keda(&self) -> Option<String> {
+        let is_old = |(kind, api_version): &&(String, String)| {
+            kind == "ScaledObject" && names::group(api_version) == "keda.k8s.io"
+        };
+        let (kind, api_version) = self.skipped.keys().find(is_old)?;
+        Some(format!(
+            "it has a {kind} of {api_version}, which is KEDA 1: convert it to keda.sh/v1alpha1"
+        ))
+    }
+
     /// Gives each Rollout that has no template the one that it refers to.
     pub(super) fn follow_references(&mut self) {
         for place in 0..self.workloads.len() {
@@ -101,6 +130,53 @@ impl Objects {
         }
     }
 
+    /// Lists the objects that can be neither an HPA nor its target: by name, or how many there are of a kind.
+    pub(crate) fn others(&self) -> Vec<String> {
+        let scales = self.scales.iter().map(|it| format!("Scale/{}", it.metadata.name));
+        let vpas = self.vertical_pod_autoscalers.iter();
+        let vpas = vpas.map(|it| format!("VerticalPodAutoscaler/{}", it.metadata.name));
+        let pods = self.pods.iter().map(|pod| format!("Pod/{}", pod.name));
+        let metrics =
+            self.pod_metrics.len() + self.metric_values.len() + self.external_values.len();
+        let counted = [
+            (
+                metrics,
+                if metrics == 1 { "value of a metrics API" } else { "values of metrics APIs" },
+            ),
+            (self.evidence.events.len() + self.evidence.scaled.len(), "events"),
+            (usize::from(self.state.is_some()), "ControllerState"),
+            (self.api_services.len(), "APIService"),
+            (self.served_metrics.values().map(Vec::len).sum(), "names of metrics"),
+        ];
+        let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+        let counted = counted.map(|(count, what)| format!("{count} {what}"));
+        let skipped = self.skipped.iter().map(|((kind, _), count)| format!("{count} {kind}"));
+        scales.chain(vpas).chain(pods).chain(counted).chain(skipped).collect()
+    }
+
+    /// Says what there is instead of a HorizontalPodAutoscaler, and which object was probably meant to be one.
+    pub(crate) fn without_hpa(&self) -> String {
+        if let Some(hint) = self.skipped.keys().find_map(misspelt_hpa).or(self.hint_of_old_keda()) {
+            return hint;
+        }
+        let workloads = self.workloads.iter().map(Workload::reference);
+        let scaled_objects = self.scaled_objects.iter();
+        let scaled_objects = scaled_objects.map(|it| format!("ScaledObject/{}", it.metadata.name));
+        let there: Vec<String> = workloads.chain(scaled_objects).chain(self.others()).collect();
+        let files = self.notes.iter().filter_map(|note| match note {
+            Note::NoObjectSkipped { path } => Some(path.display().to_string()),
+            _ => None,
+        });
+        let files: Vec<String> = files.collect();
+        match (&there[..], &files[..]) {
+            ([], []) => "it has no objects".to_owned(),
+            ([], files) => {
+                format!("it has no objects, only files without a kind: {}", listed(files))
+            }
+            (there, _) => format!("it has {}", listed(there)),
+        }
+    }
+
     /// Adds what the answer to another request for the surroundings of HPAs has.
     pub(crate) fn append(&mut self, mut other: Self) {
         self.workloads.append(&mut other.workloads);
@@ -110,6 +186,7 @@ impl Objects {
         for (group, mut metrics) in other.served_metrics {
             self.served_metrics.entry(group).or_default().append(&mut metrics);
         }
+        self.custom_version = self.custom_version.take().or(other.custom_version);
         self.metric_values.append(&mut other.metric_values);
         self.external_values.append(&mut other.external_values);
     }
@@ -128,6 +205,23 @@ impl Objects {
             all.extend(here.map(|it| format!("{}/{}", kind(&it.described_object.kind), it.name)));
         }
         (listed.is_some() || !all.is_empty()).then_some(all)
+    }
+}
+
+/// The kind of an HPA.
+pub(super) const HPA: &str = "HorizontalPodAutoscaler";
+
+/// Says what keeps an object from being an HPA, if its kind or its version is nearly an HPA's.
+fn misspelt_hpa((kind, api_version): &(String, String)) -> Option<String> {
+    let is_of_group = api_version.starts_with("autoscaling/");
+    if kind == HPA && api_version.is_empty() {
+        Some(format!("a {kind} has no apiVersion: add autoscaling/v2"))
+    } else if kind == HPA {
+        Some(format!("a {kind} has the apiVersion {api_version}: did you mean autoscaling/v2?"))
+    } else if is_of_group && names::nearest(kind, [HPA]).is_some() {
+        Some(format!("it has the kind {kind}: did you mean {HPA}?"))
+    } else {
+        None
     }
 }
 

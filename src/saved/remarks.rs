@@ -10,7 +10,7 @@ use crate::order;
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, MetricStatus, MetricValueStatus};
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
-use crate::snapshot::pod::Pod;
+use crate::snapshot::pod::{Pod, ZERO_TIME};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{Documents, MetricAnswer, ScaleError, Snapshot, Unread};
 
@@ -50,8 +50,10 @@ impl Input {
             notes.extend((!unknown.is_empty()).then_some(Note::NoValues(unknown)));
         }
         for note in &mut notes {
-            if let Note::NoTarget { assuming, .. } = note {
-                *assuming = self.surroundings.lacks_pods.then(|| self.command_flags.clone());
+            if let Note::NoTarget { elsewhere, assuming, .. } = note {
+                elsewhere.clone_from(&self.surroundings.target_elsewhere);
+                let is_assumed = self.surroundings.lacks_pods && elsewhere.is_none();
+                *assuming = is_assumed.then(|| self.command_flags.clone());
             }
         }
         self.notes.extend(notes);
@@ -87,7 +89,7 @@ fn unknown_types(snapshot: &Snapshot) -> impl Iterator<Item = Note> {
 fn no_target(snapshot: &Snapshot) -> Option<Note> {
     match &snapshot.scale {
         Err(ScaleError::Missing(target)) => {
-            Some(Note::NoTarget { target: target.clone(), assuming: None })
+            Some(Note::NoTarget { target: target.clone(), elsewhere: None, assuming: None })
         }
         _ => None,
     }
@@ -115,29 +117,29 @@ fn no_such_container(snapshot: &Snapshot) -> Vec<Note> {
         .collect()
 }
 
-/// Notes stale values: the controller uses them as they are.
+/// Notes values that are stale, and those whose age is unknown: the controller uses them as they are.
 fn stale(snapshot: &Snapshot) -> Vec<Note> {
-    let age = |timestamp: Timestamp, window: SignedDuration| {
-        let is_stale = snapshot.is_stale(timestamp, window);
-        is_stale.then(|| snapshot.now.duration_since(timestamp))
-    };
     let mut notes = Vec::new();
-    let mut tell = |metric: Option<&str>, ages: Vec<Option<SignedDuration>>| {
-        let stale = ages.iter().flatten();
-        if let Some(oldest) = stale.clone().max() {
-            notes.push(Note::StaleValues {
-                metric: metric.map(str::to_owned),
-                stale: stale.count(),
-                total: ages.len(),
-                oldest: *oldest,
-            });
+    let mut tell = |metric: Option<&str>, samples: Vec<(Timestamp, SignedDuration)>| {
+        let (metric, total) = (metric.map(str::to_owned), samples.len());
+        let untimed = samples.iter().filter(|(timestamp, _)| *timestamp == ZERO_TIME).count();
+        if untimed > 0 {
+            notes.push(Note::UntimedValues { metric: metric.clone(), untimed, total });
+        }
+        let stale =
+            samples.iter().filter(|(timestamp, window)| snapshot.is_stale(*timestamp, *window));
+        let ages = stale.map(|(timestamp, _)| snapshot.now.duration_since(*timestamp));
+        if let Some(oldest) = ages.clone().max() {
+            notes.push(Note::StaleValues { metric, stale: ages.count(), total, oldest });
         }
     };
-    let usage = snapshot.pod_metrics.iter().map(|item| age(item.timestamp, item.window));
-    tell(None, usage.collect());
+    if snapshot.hpa.spec.metrics.iter().any(MetricSpec::is_resource) {
+        let usage = snapshot.pod_metrics.iter().map(|item| (item.timestamp, item.window));
+        tell(None, usage.collect());
+    }
     for (spec, answer) in snapshot.hpa.spec.metrics.iter().zip(&snapshot.metrics) {
         if let (MetricAnswer::Pods(values), (_, Some(name))) = (answer, asked(spec)) {
-            let values = values.iter().map(|value| age(value.timestamp, value.window));
+            let values = values.iter().map(|value| (value.timestamp, value.window));
             tell(Some(name), values.collect());
         }
     }

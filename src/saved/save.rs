@@ -25,7 +25,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::load::Load;
 use crate::snapshot::metric::Milli;
 use crate::snapshot::pod::Pod;
-use crate::snapshot::surroundings::{ApiResource, ApiResourceList};
+use crate::snapshot::surroundings::{ApiResource, ApiResourceList, CUSTOM};
 use crate::snapshot::{
     Documents, ExternalValue, MetricAnswer, ObjectValue, PodValue, Scale, ScaleError, Snapshot,
     Unread,
@@ -205,8 +205,14 @@ impl Saved<'_> {
         for (group, names) in all().flat_map(|it| &it.served_metrics) {
             served.entry(group).or_default().extend(names.iter().map(|name| &**name));
         }
+        // Its version is in the list.
+        if all().any(|it| it.custom_version.is_some()) {
+            served.entry(CUSTOM).or_default();
+        }
         for (group, names) in served {
-            let group_version = format!("{group}/v1beta1");
+            let mut versions = all().filter_map(|it| it.custom_version.as_deref());
+            let version = versions.next().filter(|_| group == CUSTOM).unwrap_or("v1beta1");
+            let group_version = format!("{group}/{version}");
             let resources =
                 names.into_iter().map(|name| ApiResource { name: name.to_owned() }).collect();
             items.add("v1", "APIResourceList", ApiResourceList { group_version, resources })?;

@@ -5,6 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde::{Serialize, Serializer};
 
+use super::pod::ZERO_TIME;
 use super::{MetricAnswer, Snapshot};
 
 /// The system clock fits the samples if they are no older than this: metrics pipelines take
@@ -55,7 +56,7 @@ pub enum Why {
 pub fn newest_sample(snapshot: &Snapshot) -> Option<Timestamp> {
     let pods = snapshot.pod_metrics.iter().map(|sample| sample.timestamp);
     let other = snapshot.metrics.iter().flat_map(MetricAnswer::times);
-    pods.chain(other).max()
+    pods.chain(other).filter(|time| *time != ZERO_TIME).max()
 }
 
 impl ClockDoubt {

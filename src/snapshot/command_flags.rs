@@ -10,25 +10,39 @@ pub struct CommandFlags {
     pub kubectl: String,
     /// The flags of our own verbs: the same, or `-f FILE`.
     pub plugin: String,
+    /// What `predict` assumes: its flags, each with its value as a word of a shell.
+    pub assumed: Vec<(&'static str, String)>,
 }
 
 impl CommandFlags {
     /// Returns those of a state that is read from a cluster.
     pub(crate) fn of(connection: &ConnectionFlags) -> Self {
         let kubectl = connection.selection();
-        Self { plugin: kubectl.clone(), kubectl }
+        Self { plugin: kubectl.clone(), kubectl, assumed: Vec::new() }
     }
 
     /// Returns those of a state that is read from files.
     pub(crate) fn of_files(files: &[String]) -> Self {
         let files: Vec<String> =
             files.iter().map(|file| format!("-f {}", shell_word(file))).collect();
-        Self { kubectl: String::new(), plugin: files.join(" ") }
+        Self { plugin: files.join(" "), ..Self::default() }
     }
 
     /// Whether the state is read from files.
     pub(crate) fn reads_files(&self) -> bool {
         self.kubectl != self.plugin
+    }
+
+    /// Returns flags of `predict` with what is assumed besides. They replace assumptions about the same thing.
+    pub fn with_assumed(&self, own: &str) -> String {
+        let words: Vec<&str> = own.split(' ').collect();
+        let is_free = |(flag, value): &&(&str, String)| {
+            !words.windows(2).any(|own| own[0] == *flag && subject(own[1]) == subject(value))
+        };
+        let assumed = self.assumed.iter().filter(is_free);
+        let assumed = assumed.map(|(flag, value)| format!("{flag} {value}"));
+        let own = Some(own.to_owned()).filter(|own| !own.is_empty());
+        own.into_iter().chain(assumed).collect::<Vec<_>>().join(" ")
     }
 
     /// Adds the flags to a command that begins with `kubectl`. It takes flags before its own verbs, but not before
@@ -46,6 +60,11 @@ impl CommandFlags {
     }
 }
 
+/// Returns what the value of a flag is about, such as the metric in `METRIC=VALUE`; empty if the flag says it.
+fn subject(value: &str) -> &str {
+    value.rsplit_once('=').map_or("", |(subject, _)| subject)
+}
+
 #[cfg(test)]
 mod tests {
     use super::CommandFlags;
@@ -53,7 +72,7 @@ mod tests {
     #[test]
     fn flags_go_where_kubectl_takes_them() {
         let kubectl = "--context=prod".to_owned();
-        let cluster = CommandFlags { plugin: kubectl.clone(), kubectl };
+        let cluster = CommandFlags { plugin: kubectl.clone(), kubectl, ..CommandFlags::default() };
         let files = CommandFlags::of_files(&["a b.yaml".to_owned(), "-".to_owned()]);
         for (flags, command, want) in [
             (&cluster, "kubectl get hpa -n shop", "kubectl --context=prod get hpa -n shop"),
@@ -63,6 +82,29 @@ mod tests {
             (&CommandFlags::default(), "kubectl hpa predict web", "kubectl hpa predict web"),
         ] {
             assert_eq!(flags.add_to(command), want);
+        }
+    }
+
+    #[test]
+    fn a_flag_replaces_an_assumption_about_the_same() {
+        let assumed = [
+            ("--replicas", "3"),
+            ("--cpu", "90%"),
+            ("--target", "cpu=60%"),
+            ("--target", "'queue{q=a}=5'"),
+            ("--max", "8"),
+        ];
+        let assumed = assumed.map(|(flag, value)| (flag, value.to_owned()));
+        let flags = CommandFlags { assumed: assumed.into(), ..CommandFlags::default() };
+        for (own, want) in [
+            ("", "--replicas 3 --cpu 90% --target cpu=60% --target 'queue{q=a}=5' --max 8"),
+            ("--max 9", "--max 9 --replicas 3 --cpu 90% --target cpu=60% --target 'queue{q=a}=5'"),
+            (
+                "--target 'queue{q=a}=11' --replicas 4",
+                "--target 'queue{q=a}=11' --replicas 4 --cpu 90% --target cpu=60% --max 8",
+            ),
+        ] {
+            assert_eq!(flags.with_assumed(own), want);
         }
     }
 }

@@ -43,6 +43,8 @@ pub struct Counted {
     pub since: Timestamp,
     /// When it was read.
     pub until: Timestamp,
+    /// It had this many pods, and all of them the same requests. Only known of the target as it is now.
+    pub alike: bool,
 }
 
 /// All rescales by the controller since some time, derived from the HPA states that its passes left.
@@ -94,7 +96,7 @@ impl Counted {
         until: Timestamp,
     ) -> Option<Self> {
         let since = last_write(managed, true)?;
-        (replicas > 0).then_some(Self { replicas, since, until })
+        (replicas > 0).then_some(Self { replicas, since, until, alike: false })
     }
 }
 

@@ -15,6 +15,7 @@ use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names;
 use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::{LabelSelector, Labels};
+use crate::apimachinery::tool::Tool;
 
 /// As many metrics as an HPA, the triggers of a ScaledObject or the columns of a load may have. The API server has
 /// no such limit, but each metric is a request in each pass.
@@ -56,6 +57,11 @@ impl Hpa {
         self.owner.as_ref().filter(|owner| {
             owner.kind == "ScaledObject" && names::group(&owner.api_version) == "keda.sh"
         })
+    }
+
+    /// Returns the tool that writes it.
+    pub(crate) fn tool(&self) -> Option<Tool> {
+        self.written.tool.or_else(|| Tool::of_labels(&self.labels))
     }
 
     /// Whether, by the last status, the metrics API of a group had no value for one of the metrics: the status

@@ -10,7 +10,7 @@ use super::basis::{Basis, ClockSource};
 use super::clock::{Clock, ClockDoubt};
 use super::command_flags::CommandFlags;
 use super::controller::KnownSettings;
-use super::evidence::{Evidence, Lease};
+use super::evidence::{Counted, Evidence, Lease};
 use super::hpa::{Hpa, MetricSpec};
 use super::memory::Memory;
 use super::note::Note;
@@ -73,6 +73,12 @@ pub struct Input {
 }
 
 impl Input {
+    /// Sets how many replicas the target has had until now, once its pods are known.
+    pub(crate) fn count(&mut self, counted: Option<Counted>) {
+        let alike = self.snapshot.has_pods_alike();
+        self.evidence.counted = counted.map(|counted| Counted { alike, ..counted });
+    }
+
     /// Whether the time at which everything was read is known.
     pub fn knows_time(&self) -> bool {
         let unknown =

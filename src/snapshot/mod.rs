@@ -35,7 +35,7 @@ use controller::Controller;
 use hpa::Hpa;
 use metric::PodMetrics;
 use neighbour::OtherHpa;
-use pod::Pod;
+use pod::{Phase, Pod, ZERO_TIME};
 use shared::Shared;
 
 /// Everything that one pass needs, except the controller's history.
@@ -94,10 +94,26 @@ impl Snapshot {
         self.scale_update_error.clone().or_else(|| is_refused.then(refusal))
     }
 
-    /// Whether a sample is older than twice the window over which it was measured: a newer one should
-    /// exist by now.
+    /// Whether the target has as many pods as its status counts, and all of them have the same requests.
+    pub fn has_pods_alike(&self) -> bool {
+        let Ok(Scale { selector, status_replicas, .. }) = &self.scale else { return false };
+        let is_counted = |pod: &&Shared<Pod>| {
+            pod.deletion_timestamp.is_none()
+                && pod.phase != Phase::Failed
+                && selector.matches(&pod.labels)
+        };
+        let pods: Vec<&Shared<Pod>> = self.pods.iter().filter(is_counted).collect();
+        usize::try_from(*status_replicas) == Ok(pods.len())
+            && pods.windows(2).all(|pair| pair[0].requests_like(pair[1]))
+    }
+
+    /// Whether a sample is older than a minute, and than twice the window over which it was measured: a newer one
+    /// should exist by now. A kubelet's own samples and the scrapes of metrics-server add up to half a minute. The age of
+    /// a sample that states no time is unknown.
     pub(crate) fn is_stale(&self, timestamp: Timestamp, window: SignedDuration) -> bool {
-        self.now.duration_since(timestamp) > window.saturating_mul(2)
+        let age = self.now.duration_since(timestamp);
+        let oldest = window.saturating_mul(2).max(SignedDuration::from_mins(1));
+        timestamp != ZERO_TIME && age > oldest
     }
 }
 

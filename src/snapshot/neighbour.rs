@@ -125,6 +125,7 @@ mod tests {
             spec: Some(minute(created)),
             status: Some(minute(written)),
             by_us: false,
+            tool: None,
         };
         Hpa { written, ..Hpa::of(&json!({}), status) }
     }

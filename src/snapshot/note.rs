@@ -11,8 +11,9 @@ use super::command_flags::CommandFlags;
 use super::hpa::{MetricSpec, MetricValueStatus};
 use super::load::LoadNote;
 use super::manager::ManagerFlag;
+use super::pod::ResourceName;
 use super::right::{Cause, MissingRight};
-use super::surroundings::Replacement;
+use super::surroundings::{Replacement, TargetElsewhere};
 use crate::apimachinery::quantity::Quantity;
 use crate::version::Version;
 
@@ -83,6 +84,15 @@ pub enum Note {
         /// The age of the oldest.
         oldest: SignedDuration,
     },
+    /// Samples without the time at which they were measured.
+    UntimedValues {
+        /// The metric; `None` for the resource metrics.
+        metric: Option<String>,
+        /// The number of pods with such a sample.
+        untimed: usize,
+        /// The number of pods with values.
+        total: usize,
+    },
     /// The last value of a metric that is unread here, according to the controller's status.
     LastRead {
         /// The metric.
@@ -97,6 +107,20 @@ pub enum Note {
     FileSkipped {
         /// The entry.
         path: PathBuf,
+    },
+    /// No document of a file in a directory states a kind.
+    NoObjectSkipped {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A file states keys again, of which the last ones count.
+    KeysRepeated {
+        /// The file.
+        origin: String,
+        /// The first of them, as paths with their lines.
+        keys: Vec<String>,
+        /// How many more there are.
+        more: usize,
     },
     /// A link in a directory leads out of it.
     LinkSkipped {
@@ -121,6 +145,8 @@ pub enum Note {
     NoTarget {
         /// The target.
         target: String,
+        /// Where the input has an object of its kind and name, if that is another namespace.
+        elsewhere: Option<TargetElsewhere>,
         /// The flags of the command that assumes its pods, if the input has none.
         assuming: Option<CommandFlags>,
     },
@@ -135,6 +161,15 @@ pub enum Note {
     NoPodMetrics,
     /// What the input lacks can be saved with one command.
     SaveCommand,
+    /// The status of the target contradicts the assumption that all pods are ready.
+    SomeNotReady {
+        /// The target, as `Kind/name`.
+        target: String,
+        /// How many replicas its status has.
+        replicas: i32,
+        /// How many of them are ready.
+        ready: i32,
+    },
     /// Metrics without a value in a state whose pods are assumed.
     NoValues(Vec<MetricSpec>),
 
@@ -289,17 +324,45 @@ pub enum Note {
         /// Requests of containers that the template has, too: container and resource.
         requests: Vec<(String, String)>,
     },
+    /// Pods without a creation time and a status are manifests, and do not run.
+    PodManifests {
+        /// Their names.
+        pods: Vec<Box<str>>,
+    },
+    /// The manifest of a workload states no replicas any more.
+    ReplicasReset {
+        /// The workload.
+        workload: String,
+        /// The field manager that has stated them so far.
+        manager: String,
+    },
+    /// Pods have another request than their template, so that of a new one does not become theirs.
+    RequestSetElsewhere {
+        /// The container; `None` for the pod as a whole.
+        container: Option<Box<str>>,
+        /// The resource.
+        resource: ResourceName,
+    },
     /// The template of a manifest has containers that no pod has yet.
     UsageUnknown {
         /// The containers.
         containers: Vec<String>,
     },
-    /// Such a manifest has a different name from the HPA.
-    ManifestRenamed {
+    /// Such a manifest is of another namespace than the HPA.
+    ManifestOfNamespace {
         /// Its name, as `namespace/name`.
         manifest: String,
         /// The HPA's.
         hpa: String,
+    },
+    /// Such a manifest has a different name from the HPA, so that applying it creates another HPA.
+    ManifestOfNewHpa {
+        /// Its name, as `namespace/name`.
+        manifest: String,
+        /// The HPA's.
+        hpa: String,
+        /// Whether both HPAs exist after it is applied; KEDA refuses its ScaledObject instead.
+        beside: bool,
     },
     /// The assumed requests only take effect after the pods are replaced.
     RolloutFirst {
@@ -321,10 +384,12 @@ pub enum Note {
         /// Whether it was stated in whole cores, without a unit.
         lacks_unit: bool,
     },
-    /// The strategy of a rollout is not known: it is played with the defaults.
+    /// The strategy of a rollout is not known, or not one that is played: it is played with the defaults.
     RolloutByDefault {
         /// The target.
         target: String,
+        /// How the pods are replaced, as far as that is known.
+        how: Replacement,
         /// Whether they are those of a StatefulSet, instead of a Deployment.
         is_stateful: bool,
     },
@@ -398,6 +463,13 @@ pub enum KedaNote {
         metrics: Vec<String>,
         /// Whether the running HPA's targets are used as well.
         with_target: bool,
+    },
+    /// A field that decides on the name or target of a metric gives way to one of the TriggerAuthentication.
+    AuthenticationFirst {
+        /// The trigger's index in the ScaledObject.
+        trigger: usize,
+        /// The field of its metadata.
+        field: &'static str,
     },
     /// KEDA scales the target itself while no trigger is active.
     RestsAt {

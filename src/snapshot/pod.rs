@@ -75,7 +75,34 @@ pub struct Pod {
     pub resizes: Vec<Condition>,
 }
 
+/// The labels with the revision of a pod: of a Deployment, a Rollout, and a StatefulSet or DaemonSet.
+pub(crate) const REVISION_LABELS: [&str; 3] =
+    ["pod-template-hash", "rollouts-pod-template-hash", "controller-revision-hash"];
+
 impl Pod {
+    /// Returns the revision of its template, according to its labels.
+    pub(crate) fn revision(&self) -> Option<&str> {
+        REVISION_LABELS.iter().find_map(|label| self.labels.get(label))
+    }
+
+    /// Whether it is the manifest of a pod: an API server has given a pod a creation time and a status.
+    pub(crate) fn is_manifest(&self) -> bool {
+        (self.created, self.start_time, self.phase) == (None, None, Phase::Other)
+            && self.ready.is_none()
+            && self.statuses.is_empty()
+    }
+
+    /// Returns its ordinal, if it is a pod of a StatefulSet.
+    pub(crate) fn ordinal(name: &str) -> Option<u64> {
+        name.rsplit_once('-')?.1.parse().ok()
+    }
+
+    /// Whether another pod requests the same, container by container.
+    pub(crate) fn requests_like(&self, other: &Self) -> bool {
+        (&self.containers, &self.init_containers) == (&other.containers, &other.init_containers)
+            && (&self.requests, &self.overhead) == (&other.requests, &other.overhead)
+    }
+
     /// Returns the noteworthy status of a container.
     pub fn status_of(&self, container: &str) -> Option<&ContainerStatus> {
         self.statuses.iter().find(|status| *status.name == *container)

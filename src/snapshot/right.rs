@@ -5,12 +5,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::command_flags::CommandFlags;
+use crate::apimachinery::names::shell_word;
 
 /// A right that a request lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingRight {
     /// The right.
     pub right: Right,
+    /// The path of the request.
+    pub path: String,
     /// The flags with which kubectl reaches the same cluster as the same user.
     pub flags: Arc<CommandFlags>,
 }
@@ -39,7 +42,7 @@ pub enum Cause {
     /// No answer came in time.
     Late,
     /// A right is missing.
-    MissingRight(MissingRight),
+    MissingRight(Box<MissingRight>),
     /// The pods cannot be read.
     NoPods,
     /// The request failed.
@@ -54,9 +57,11 @@ impl MissingRight {
 
     /// Returns how to check the right, and the rule that grants it.
     pub fn remedy(&self) -> String {
-        let (request, role, rule) = match &self.right {
+        /// Discovery need not list what they serve, and `kubectl auth can-i` asks about another right then.
+        const UNLISTED: [&str; 2] = ["custom.metrics.k8s.io", "external.metrics.k8s.io"];
+        let (check, role, rule) = match &self.right {
             Right::Path(path) => (
-                format!("get {path}"),
+                format!("auth can-i get {path}"),
                 "ClusterRole",
                 format!("{{nonResourceURLs: [{path:?}], verbs: [\"get\"]}}"),
             ),
@@ -68,8 +73,12 @@ impl MissingRight {
                     Some(namespace) => (format!("-n {namespace}"), "Role"),
                     None => ("-A".to_owned(), "ClusterRole"),
                 };
+                let check = match UNLISTED.contains(&&**group) {
+                    true => format!("get --raw {}", shell_word(&self.path)),
+                    false => format!("auth can-i {verb} {name}{option} {flag}"),
+                };
                 (
-                    format!("{verb} {name}{option} {flag}"),
+                    check,
                     role,
                     format!(
                         "{{apiGroups: [{group:?}], resources: [{resource:?}], verbs: [{verb:?}]}}"
@@ -77,7 +86,7 @@ impl MissingRight {
                 )
             }
         };
-        let check = self.flags.add_to(&format!("kubectl auth can-i {request}"));
+        let check = self.flags.add_to(&format!("kubectl {check}"));
         format!("check it with `{check}`; add to a {role}: - {rule}")
     }
 }

@@ -2,21 +2,26 @@
 //! Each of them is optional; an object that is missing here may still exist. Nothing here evaluates them.
 
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::MetricAnswer;
 use super::command_flags::CommandFlags;
+use super::evidence::Counted;
 use super::hpa::{CrossVersionObjectReference, MetricSpec};
 use super::pod::{Pod, Requests};
 use super::shared::Shared;
-use crate::apimachinery::annotations::{KEDA_PAUSED, KEDA_PAUSED_REPLICAS};
+use super::{MetricAnswer, Scale};
+use crate::apimachinery::annotations::{KEDA_PAUSED, KEDA_PAUSED_REPLICAS, REVISION};
 use crate::apimachinery::json::{list, null_as_default};
 use crate::apimachinery::metadata::{Condition, Metadata, OwnerReference};
 use crate::apimachinery::names;
 use crate::apimachinery::selector::LabelSelector;
+
+/// The group of the custom metrics API.
+pub(crate) const CUSTOM: &str = "custom.metrics.k8s.io";
 
 /// The objects around the target of an HPA.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -32,13 +37,17 @@ pub struct Surroundings {
     /// The metrics APIs that failed for a metric although their groups are served, with the metrics of similar
     /// names that they serve, and those of the same name for other kinds of objects.
     pub served_metrics: BTreeMap<String, Vec<String>>,
+    /// The version in which the controller asks the custom metrics API, if it is known.
+    pub custom_version: Option<String>,
     /// The target has no scale only because the input lacks it; the API server has not said so.
     pub lacks_scale: bool,
-    /// The input lacks the target or values of metrics, and has no pods at all, nor a list that says that there are
-    /// none.
+    /// The input lacks the target or values of metrics, and has no pods of the target, nor a list that says that
+    /// there are none. Without the target it is unknown whose pods it has, so it must have no pods at all.
     pub lacks_pods: bool,
     /// The pods that are assumed because the input lacks them.
     pub supposed: Option<SupposedPods>,
+    /// Where the input has an object of the target's kind and name, if that is another namespace than the HPA's.
+    pub target_elsewhere: Option<TargetElsewhere>,
     /// Whether the API server serves a scale for the kind of the target, if its discovery was asked.
     pub serves_scale: Option<bool>,
     /// The replicas in the target's manifest that is assumed to be applied, if it states any.
@@ -89,12 +98,12 @@ pub struct ApiResource {
 }
 
 impl ApiResourceList {
-    /// Returns the group and the names in it, if it is the list of a metrics API.
-    pub(crate) fn metrics(self) -> Option<(String, Vec<String>)> {
-        let group = names::group(&self.group_version).to_owned();
-        let is_metrics = group.ends_with(".metrics.k8s.io");
+    /// Returns the group, the version and the names in it, if it is the list of a metrics API.
+    pub(crate) fn metrics(self) -> Option<([String; 2], Vec<String>)> {
+        let (group, version) = self.group_version.split_once('/')?;
         let names = self.resources.into_iter().map(|resource| resource.name);
-        is_metrics.then(|| (group, names.collect()))
+        let own = || [group, version].map(str::to_owned);
+        group.ends_with(".metrics.k8s.io").then(|| (own(), names.collect()))
     }
 }
 
@@ -107,6 +116,46 @@ pub struct ManifestReplicas {
     pub replicas: i32,
 }
 
+/// An object of the target's kind and name in another namespace than the HPA, with the namespaces that both state.
+/// As for kubectl, an object that states none is in the namespace of `-n`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetElsewhere {
+    /// The HPA, as `Kind/name`.
+    pub hpa: String,
+    /// The namespace that it states.
+    pub hpa_namespace: Option<String>,
+    /// The object, as `Kind/name`.
+    pub object: String,
+    /// The namespace that it states.
+    pub object_namespace: Option<String>,
+    /// The namespace of objects that state none.
+    pub default_namespace: String,
+}
+
+impl TargetElsewhere {
+    /// Returns what brings the two together.
+    pub fn remedy(&self) -> String {
+        match (&self.hpa_namespace, &self.object_namespace) {
+            (Some(stated), None) | (None, Some(stated)) => {
+                format!("use -n {}", names::shell_word(stated))
+            }
+            _ => "state the same namespace in both".to_owned(),
+        }
+    }
+}
+
+/// Says which namespaces were looked at.
+impl fmt::Display for TargetElsewhere {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { hpa, hpa_namespace, object, object_namespace, default_namespace } = self;
+        let place = |stated: &Option<String>| match stated {
+            Some(namespace) => format!("is in the namespace {namespace}"),
+            None => format!("states no namespace, so it is in {default_namespace}"),
+        };
+        write!(f, "{hpa} {}, and {object} {}", place(hpa_namespace), place(object_namespace))
+    }
+}
+
 /// Pods that are assumed because the input lacks them: ready and alike.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SupposedPods {
@@ -114,9 +163,29 @@ pub struct SupposedPods {
     pub count: i32,
     /// How many replicas the input states, if it does.
     pub stated: Option<i32>,
-    /// What each container is assumed to request, if the input has no template of theirs: some amount of what a
-    /// share is stated of.
-    pub requests: Option<Requests>,
+    /// What makes them.
+    pub template: SupposedTemplate,
+}
+
+/// What makes assumed pods.
+#[derive(Debug, Clone, PartialEq)]
+pub enum SupposedTemplate {
+    /// The template of the target in the input.
+    OfTarget,
+    /// The template of the target in the manifests of a candidate.
+    OfCandidate {
+        /// The target, as `Kind/name`.
+        workload: String,
+        /// The file.
+        origin: String,
+    },
+    /// Nothing, because there is no template.
+    Unknown {
+        /// The containers that metrics and flags name, if any: the assumed pods have no others.
+        containers: Vec<Box<str>>,
+        /// What each container is assumed to request: some amount of what a share is stated of.
+        requests: Requests,
+    },
 }
 
 impl Surroundings {
@@ -125,9 +194,79 @@ impl Surroundings {
         self.workloads.named(&reference.name).find(|it| it.is_kind_of(reference))
     }
 
+    /// Returns the revision of a target's new pods: what its status says, or that of its newest ReplicaSet, or the
+    /// only one that has as many pods as are of the template. `of` are the pods by revision.
+    pub(crate) fn current_revision<'p>(
+        &'p self,
+        target: &CrossVersionObjectReference,
+        of: &BTreeMap<&'p str, Vec<&'p Pod>>,
+    ) -> Option<&'p str> {
+        let workload = self.workload(target)?;
+        let status = workload.status.as_ref();
+        let stated = status.map(|it| [&*it.update_revision, &*it.current_pod_hash]);
+        if let Some(hash) = stated.into_iter().flatten().find(|hash| !hash.is_empty()) {
+            return Some(hash);
+        }
+        let is_its = |owner: &OwnerReference| {
+            owner.kind == workload.kind && owner.name == workload.metadata.name
+        };
+        let controlled = self.workloads.controlled_by(&workload.metadata.name);
+        let owned = controlled
+            .filter(|it| it.kind == "ReplicaSet" && it.metadata.controller().is_some_and(is_its));
+        let number = |it: &Workload| it.metadata.annotations.get(REVISION)?.parse::<u64>().ok();
+        let numbered = owned.filter_map(|it| Some((number(it)?, it)));
+        let newest = numbered.max_by_key(|(number, _)| *number);
+        if let Some(hash) = newest.and_then(|(_, it)| it.metadata.labels.get("pod-template-hash")) {
+            return Some(hash);
+        }
+        let updated = usize::try_from(status?.updated_replicas?).ok()?;
+        let mut of_that_many = of.iter().filter(|(_, pods)| pods.len() == updated);
+        let (hash, _) = of_that_many.next()?;
+        of_that_many.next().is_none().then_some(*hash)
+    }
+
+    /// Returns the workload that a reference names, to change it.
+    pub(crate) fn workload_mut(
+        &mut self,
+        reference: &CrossVersionObjectReference,
+    ) -> Option<&mut Workload> {
+        let mut workloads = self.workloads.iter_mut();
+        workloads.find(|it| it.metadata.name == reference.name && it.is_kind_of(reference))
+    }
+
+    /// Has this many pods of a target be of an earlier template than the one that it is assumed to have, whose revision
+    /// nothing states.
+    pub(crate) fn leave_behind(&mut self, target: &CrossVersionObjectReference, pods: usize) {
+        let Some(workload) = self.workload_mut(target) else { return };
+        let Some(status) = &mut workload.status else { return };
+        let pods = i32::try_from(pods).unwrap_or(i32::MAX);
+        status.updated_replicas = Some(status.replicas.saturating_sub(pods).max(0));
+        status.update_revision.clear();
+    }
+
+    /// Returns how many replicas a target has had until now, if its object says so, and the same as its scale.
+    pub(crate) fn counted(
+        &self,
+        target: &CrossVersionObjectReference,
+        scale: &Scale,
+        now: Timestamp,
+    ) -> Option<Counted> {
+        let workload = self.workload(target)?;
+        let replicas = workload.scale_replicas()?;
+        // If the two differ, one of them was read before a change.
+        let counted = Counted::new(replicas, &workload.metadata.managed_fields, now);
+        counted.filter(|_| replicas == scale.status_replicas)
+    }
+
     /// Whether something serves the group of a metrics API that failed for a metric.
     pub(crate) fn serves(&self, group: &str) -> bool {
         self.served_metrics.contains_key(group)
+    }
+
+    /// Returns the version in which the controller asks the metrics API of a group. The others have only one.
+    pub(crate) fn version_of(&self, group: &str) -> &str {
+        let known = self.custom_version.as_deref().filter(|_| group == CUSTOM);
+        known.unwrap_or("v1beta1")
     }
 
     /// Keeps of the metrics that an API serves, if it is served, those that may be meant by one that failed.
@@ -233,7 +372,7 @@ pub struct Workload {
     pub replicas: Option<i32>,
     /// `spec.selector`.
     pub selector: Option<LabelSelector>,
-    /// `spec.strategy` of a Deployment, or `spec.updateStrategy` of a StatefulSet, if stated.
+    /// `spec.strategy` of a Deployment or Rollout, or `spec.updateStrategy` of a StatefulSet, if stated.
     pub strategy: Option<UpdateStrategy>,
     /// `spec.paused` of a Deployment or Rollout, if stated: a new template makes no pods.
     pub paused: Option<bool>,
@@ -259,6 +398,48 @@ pub struct UpdateStrategy {
     /// The limits of a rolling update.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rolling_update: Option<RollingUpdate>,
+    /// The canary of a Rollout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub canary: Option<Canary>,
+    /// The two sets of pods of a Rollout.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blue_green: Option<BlueGreen>,
+}
+
+/// How a Rollout replaces its pods step by step.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Canary {
+    /// The steps; without any it is a rolling update.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_default")]
+    pub steps: Vec<CanaryStep>,
+}
+
+/// A step of a canary; only pauses are read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CanaryStep {
+    /// A pause.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pause: Option<Pause>,
+}
+
+/// A pause of a canary.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Pause {
+    /// How long it is; until someone promotes the Rollout if that is not stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duration: Option<IntOrString>,
+}
+
+/// How a Rollout creates all new pods beside the old ones before it replaces these.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct BlueGreen {
+    /// Whether the new pods replace the old ones without anyone promoting them; they do if that is not stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_promotion_enabled: Option<bool>,
 }
 
 /// The limits of a rolling update.
@@ -301,6 +482,13 @@ pub enum Replacement {
     ByKind,
     /// In a rolling update, except for the first ones: `partition`.
     AllBut(i32),
+    /// In the steps of a canary. It pauses at this one, counted from 1, until someone promotes it.
+    Canary(Option<usize>),
+    /// After all new ones were created beside them, and perhaps only once someone promotes those.
+    BlueGreen {
+        /// Whether someone has to.
+        is_manual: bool,
+    },
 }
 
 impl Replacement {
@@ -319,6 +507,15 @@ impl Replacement {
         let Some(stated) = known.find_map(|own| own.strategy.as_ref()) else {
             return Self::Rolling;
         };
+        if let Some(canary) = stated.canary.as_ref().filter(|own| !own.steps.is_empty()) {
+            let waits = |step: &CanaryStep| {
+                step.pause.as_ref().is_some_and(|pause| pause.duration.is_none())
+            };
+            return Self::Canary(canary.steps.iter().position(waits).map(|place| place + 1));
+        }
+        if let Some(BlueGreen { auto_promotion_enabled }) = stated.blue_green {
+            return Self::BlueGreen { is_manual: auto_promotion_enabled == Some(false) };
+        }
         let partition = stated.rolling_update.as_ref().and_then(|own| own.partition);
         match (&*stated.type_, partition) {
             ("Recreate", _) => Self::Recreate,
@@ -347,6 +544,9 @@ pub struct WorkloadStatus {
     /// `replicas`; most objects omit a count of zero.
     #[serde(deserialize_with = "null_as_default")]
     pub replicas: i32,
+    /// `readyReplicas`; most objects omit a count of zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ready_replicas: Option<i32>,
     /// `updatedReplicas`: replicas of the current template.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub updated_replicas: Option<i32>,
@@ -395,9 +595,24 @@ impl Workload {
         Some(if self.is_rollout() { status.hpa_replicas.unwrap_or(0) } else { status.replicas })
     }
 
+    /// Returns its scale, with the selector of its pods as text.
+    pub(crate) fn to_scale(&self, selector: String) -> Scale {
+        Scale {
+            spec_replicas: self.wanted(),
+            status_replicas: self.scale_replicas().unwrap_or_else(|| self.wanted()),
+            selector: selector.into(),
+        }
+    }
+
     /// Whether it is a Rollout of Argo Rollouts.
     pub(crate) fn is_rollout(&self) -> bool {
         self.group == "argoproj.io" && self.kind == "Rollout"
+    }
+
+    /// Whether it says how many replicas there are. An API server sets 1 where a manifest states none, which says
+    /// nothing of replicas that are left to the HPA.
+    pub fn states_replicas(&self) -> bool {
+        self.status.is_some() || self.replicas.is_some()
     }
 
     /// `spec.replicas`, 1 if unstated.
@@ -553,7 +768,7 @@ impl ScaledObject {
     }
 
     /// Whether a name is its HPA's, its own, or its target's.
-    fn is_called(&self, name: &str) -> bool {
+    pub(crate) fn is_called(&self, name: &str) -> bool {
         let Metadata { name: own, .. } = &self.metadata;
         let given = format!("keda-hpa-{own}");
         [own, &given, &self.status.hpa_name, &self.spec.scale_target_ref.name]

@@ -1,8 +1,9 @@
-//! When the parts of an object were written, according to its `managedFields`.
+//! When the parts of an object were written and by which tool, according to its `managedFields`.
 
 use jiff::Timestamp;
 
 use crate::apimachinery::managed_fields::ManagedFieldsEntry;
+use crate::apimachinery::tool::Tool;
 
 /// The field manager of `apply`; its events and statuses say nothing about the controller.
 pub const FIELD_MANAGER: &str = "kubectl-hpa";
@@ -18,6 +19,8 @@ pub struct Written {
     pub status: Option<Timestamp>,
     /// `apply` made that change, in place of the controller.
     pub by_us: bool,
+    /// The tool that writes anything except the status.
+    pub tool: Option<Tool>,
 }
 
 impl Written {
@@ -30,6 +33,7 @@ impl Written {
         if let Some(last) = managed.last_mut().filter(|_| self.by_us) {
             FIELD_MANAGER.clone_into(&mut last.manager);
         }
+        managed.extend(self.tool.map(|tool| ManagedFieldsEntry::of(tool.manager())));
         managed
     }
 
@@ -41,7 +45,8 @@ impl Written {
             entry.manager == FIELD_MANAGER && entry.is_of_status() && entry.time == status
         };
         let by_us = managed.iter().any(ours);
-        Self { created, spec: last_write(managed, false), status, by_us }
+        let tool = Tool::of_managed(managed);
+        Self { created, spec: last_write(managed, false), status, by_us, tool }
     }
 }
 

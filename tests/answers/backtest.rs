@@ -336,7 +336,11 @@ fn a_rollout_says_how_it_is_played() {
     let strategy = json!({"type": "RollingUpdate",
         "rollingUpdate": {"maxSurge": 2, "maxUnavailable": "0%"}});
     let target = || "Deployment/web".to_owned();
-    let unknown = Note::RolloutByDefault { target: target(), is_stateful: false };
+    let unknown = Note::RolloutByDefault {
+        target: target(),
+        how: kubectl_hpa::snapshot::surroundings::Replacement::Rolling,
+        is_stateful: false,
+    };
     for (more, how, is_unknown) in [
         (None, "with up to 25% more and 25% fewer pods", true),
         (Some(json!({})), "with up to 25% more and 25% fewer pods", false),

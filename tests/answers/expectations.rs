@@ -540,7 +540,7 @@ fn markdown_for_a_pull_request() {
         &Explanation::new(&observed),
     );
     let page = Page::of_prediction(&prediction, false, Symbols::UNICODE);
-    insta::assert_snapshot!(markdown(&page), @r#"
+    insta::assert_snapshot!(markdown(&page), @"
 <code>default/nginx-deployment</code> → <code>Deployment/nginx-deployment</code>
 
 | EXPECTED |  |
@@ -578,9 +578,16 @@ A history narrows this: <code>--observe</code> 5m35s.
 | --: | --- | --- |
 | 8 | highest proposal: cpu; stabilization, rate limits and bounds leave it |  |
 
-| CHANGES |  |
-| --- | --- |
-| cpu | adds replicas above 45%; proposes fewer up to 17%, but removes none before <code>07&#58;11&#58;59Z</code> (in 5m): stabilization holds 8; tolerance 18% to 45%; proposes maxReplicas (10) above 45%; proposes minReplicas (2) up to 10%; not certain: based on the most likely history |
+**CHANGES**
+
+|  |  |  |
+| --- | --- | --- |
+| cpu | up to 17% | proposes fewer, but removes none before <code>07&#58;11&#58;59Z</code> (in 5m): stabilization holds 8 |
+|  | up to 10% | proposes minReplicas (2) |
+|  | 18% to 45% | within tolerance |
+|  | above 45% | adds replicas |
+|  | above 45% | proposes maxReplicas (10) |
+|  |  | not certain: based on the most likely history |
 
 Assuming the time of the system clock, the rules of v1.37.0 and the current replicas as the only recommendation
 
@@ -628,7 +635,7 @@ Assuming the time of the system clock, the rules of v1.37.0 and the current repl
 </details>
 
 rules of v1.37.0, at <code>2026-11-21T07&#58;06&#58;59Z</code>
-"#);
+");
 }
 
 #[test]

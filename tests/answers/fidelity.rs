@@ -228,7 +228,7 @@ fn others() -> String {
             ]),
             row([
                 "HPAs, metric names and targets, and refusals of ScaledObjects",
-                "the unit tests of KEDA 2.20.2; KEDA itself did not run",
+                "KEDA 2.20.2: its unit tests, and its own code without connections",
                 &["hpas", "names", "refused"]
                     .map(|name| number(lines(&format!("src/keda/tests/{name}.jsonl"))))
                     .join(", "),

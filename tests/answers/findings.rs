@@ -184,7 +184,7 @@ fn a_report_names_the_remedy_and_does_no_harm() {
             "T17",
             &[
                 "24 times its target of 0.05 (50m)",
-                "Set the target to 50, if that is what is meant.",
+                "Set the target to 50, if that is what is meant (predict --target).",
                 "0.05 per pod",
             ],
             &["Raise maxReplicas", "50m per pod"],
@@ -1137,11 +1137,11 @@ the answer. A report shows the three most important findings; `-o wide` shows al
 with commands to paste, and `-o json` has them in `findings`.
 
 A finding rests on evidence: what could not be read leads to no finding, so the absence of one says nothing.
-What the answer would be without the trouble is computed by running the controller's algorithm on a changed
-state. `error` means that nothing can be computed or written, `warning` that somebody should act, and `info`
-that an ordinary rule is at work. What explains the present decision comes first: what is broken, then what is configured
+The lines that say what the answer would be otherwise (such as `Without it: ...`) come from running the controller's
+algorithm on a changed state. `error` means that nothing can be computed or written, `warning` that somebody should
+act, and `info` that an ordinary rule is at work. What explains the present decision comes first: what is broken, then what is configured
 wrongly, then which ordinary rule holds; among these the more severe, and then what costs more replicas. A finding that
-follows from another one (`follows` in `-o json`) stands behind it, and leaves the advice to it.
+follows from another one (`follows` in `-o json`) is listed after it and refers to its advice.
 
 `--fail-on CODE` makes `explain`, its list, and `predict` exit with code 3 if there is such a finding; it also
 takes a severity, for all findings at least as severe. `--ignore CODE` leaves a finding out. A code that does not

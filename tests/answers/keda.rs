@@ -25,7 +25,7 @@ fn three_triggers() {
     let (code, stdout, stderr) =
         predict(&["--metric", "s1-cron-Europe-Berlin-08xx1-5-018xx1-5=10"], &manifest());
     assert_eq!((code, &*stderr), (Some(0), ""));
-    insta::assert_snapshot!(stdout, @r#"
+    insta::assert_snapshot!(stdout, @"
     assuming HPA from standard input
     assuming maxReplicas 20 (observed 10)
     assuming target of s0-prometheus 50 (observed 100)
@@ -57,10 +57,25 @@ fn three_triggers() {
       10  at 06:00:30Z (in 30s)
 
     CHANGES
-      s0-prometheus                 in all, adds replicas at any value: s1-cron-Europe-Berlin-08xx1-5-018xx1-5 proposes 10 and the rate limit holds 4; proposes more above 110; proposes fewer up to 50; tolerance 90 to 110; proposes maxReplicas (20) above 950; proposes minReplicas (1) up to 50
-      s1-cron-Europe-Berlin-08xx1-5-018xx1-5
-        in all, adds replicas at any value: s0-prometheus proposes 4; proposes more above 2.2; proposes fewer up to 1; tolerance 1.8 to 2.2; proposes maxReplicas (20) above 19; proposes minReplicas (1) up to 1
-      cpu                           adds replicas at any value: s1-cron-Europe-Berlin-08xx1-5-018xx1-5 proposes 10 and the rate limit holds 4; proposes more above 66%; proposes fewer up to 30%; tolerance 54% to 66%; proposes maxReplicas (20) above 570%; proposes minReplicas (1) up to 30%
+      s0-prometheus, in all  any value   adds replicas: s1-cron-Europe-Berlin-08xx1-5-018xx1-5 proposes 10 and the rate limit holds 4
+                             up to 50    proposes fewer
+                             up to 50    proposes minReplicas (1)
+                             90 to 110   within tolerance
+                             above 110   proposes more
+                             above 950   proposes maxReplicas (20)
+      s1-cron-Europe-Berlin-08xx1-5-018xx1-5, in all
+                             any value   adds replicas: s0-prometheus proposes 4
+                             up to 1     proposes fewer
+                             up to 1     proposes minReplicas (1)
+                             1.8 to 2.2  within tolerance
+                             above 2.2   proposes more
+                             above 19    proposes maxReplicas (20)
+      cpu                    any value   adds replicas: s1-cron-Europe-Berlin-08xx1-5-018xx1-5 proposes 10 and the rate limit holds 4
+                             up to 30%   proposes fewer
+                             up to 30%   proposes minReplicas (1)
+                             54% to 66%  within tolerance
+                             above 66%   proposes more
+                             above 570%  proposes maxReplicas (20)
 
       Assuming a controller that has just started (-o wide for more).
 
@@ -68,7 +83,7 @@ fn three_triggers() {
       standard input: KEDA itself scales to 0 replicas when no trigger for an external metric has been active for 120s, and back; that is not predicted
       standard input: spec.fallback is not predicted: once a trigger has failed more than 3 times, KEDA reports a value of its own (6 replicas)
       standard input: used by KEDA itself and not part of the HPA: spec.pollingInterval, spec.triggers[0].metadata.activationThreshold
-    "#);
+    ");
 }
 
 /// A trigger whose metric only KEDA can name gets the running HPA's, by index.
@@ -91,8 +106,8 @@ fn a_trigger_that_only_keda_can_name() {
         "\nassuming HPA from standard input\n\
          assuming target of cpu 30% (observed 60%)\n\n",
         "\n  SCALE UP 2 → 4\n",
-        "\n  standard input: spec.triggers[0] (external): the name and target of its metric are taken from the \
-         running HPA, because only KEDA knows: s0-prometheus\n",
+        "\n  standard input: spec.triggers[0] (external): the name of its metric and the number of its target are \
+         taken from the running HPA, because only KEDA knows: s0-prometheus\n",
     ] {
         assert!(format!("\n{stdout}").contains(expected), "{expected}{stdout}");
     }
@@ -233,7 +248,7 @@ fn what_keda_refuses() {
         (
             "type: prometheus",
             "type: promtheus",
-            "error: standard input: spec.triggers[0].type: KEDA has no scaler \"promtheus\"\n\
+            "error: standard input: spec.triggers[0].type: KEDA 2.20 has no scaler \"promtheus\"\n\
              hint: did you mean prometheus?\n",
         ),
         (
@@ -290,8 +305,9 @@ fn what_keda_refuses() {
         (
             "scaleTargetRef: {name: web}",
             "scaleTargetRef: {name: other}",
-            "error: standard input: it scales Deployment/other, the HPA Deployment/web\n\
-             hint: observations of one target do not apply to another: use -f with the other's objects\n",
+            "error: standard input: it scales Deployment/other, but the HPA scales Deployment/web\n\
+             hint: observations of one target do not apply to another: use -f with the other's objects and the \
+             new HPA, without the running one\n",
         ),
     ] {
         assert!(whole.contains(from), "{from}");
@@ -318,6 +334,64 @@ fn what_keda_refuses() {
         assert!(stderr.starts_with(&format!("error: standard input: {begin}")), "{stderr}");
         assert!(stderr.ends_with("hint: the API server would reject this manifest\n"), "{stderr}");
     }
+}
+
+/// KEDA 1 had another group, whose objects are not read.
+#[test]
+fn a_scaled_object_of_keda_1() {
+    let old = manifest().replace("keda.sh/v1alpha1", "keda.k8s.io/v1alpha1");
+    let hint = "hint: it has a ScaledObject of keda.k8s.io/v1alpha1, which is KEDA 1: convert it to \
+                keda.sh/v1alpha1\n";
+    let (code, stdout, stderr) = predict(&[], &old);
+    assert_eq!((code, &*stdout), (Some(2), ""));
+    let error = "--hpa -: contains no HorizontalPodAutoscaler, ScaledObject or workload";
+    assert_eq!(stderr, format!("error: {error}\n{hint}"));
+    for (name, error) in [
+        ("", "the input has no HorizontalPodAutoscaler"),
+        ("web", "no HorizontalPodAutoscaler web in the input"),
+    ] {
+        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+            .args(["explain", "-f", "-"])
+            .args((!name.is_empty()).then_some(name))
+            .write_stdin(&*old)
+            .output()
+            .expect("it runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            (output.status.code(), &*stderr),
+            (Some(2), &*format!("error: {error}\n{hint}"))
+        );
+    }
+}
+
+/// The target lacks the container whose environment triggers refer to, in the input or in the same manifests.
+#[test]
+fn a_container_that_the_target_does_not_have() {
+    let named = "scaleTargetRef: {name: web, envSourceContainerName: sidecar}";
+    let whole = manifest().replace("scaleTargetRef: {name: web}", named);
+    let template = |container: &str| {
+        format!(
+            "---\n{{apiVersion: apps/v1, kind: Deployment, metadata: {{name: web, namespace: shop}}, spec: \
+             {{replicas: 2, selector: {{matchLabels: {{app: web}}}}, template: {{metadata: {{labels: {{app: \
+             web}}}}, spec: {{containers: [{{name: {container}, image: a, resources: {{requests: {{cpu: \
+             100m}}}}}}]}}}}}}}}\n"
+        )
+    };
+    let error = "spec.scaleTargetRef.envSourceContainerName: the target has no container \"sidecar\"\n\
+                 hint: it has app\n";
+    let (code, stdout, stderr) = predict(&[], &format!("{whole}{}", template("app")));
+    assert_eq!((code, &*stdout), (Some(2), ""));
+    assert_eq!(stderr, format!("error: standard input: {error}"));
+    let (_, _, stderr) = predict(&[], &format!("{whole}{}", template("sidecar")));
+    assert!(!stderr.contains("envSourceContainerName"), "{stderr}");
+    // A manifest alone.
+    let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+        .args(["predict", "-f", "-"])
+        .write_stdin(format!("{whole}{}", template("app")))
+        .output()
+        .expect("it runs");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.ends_with(error), "{stderr}");
 }
 
 /// Other metadata of a trigger never leaves the program.

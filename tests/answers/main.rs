@@ -1,6 +1,8 @@
 //! The answers: compared with recorded controllers and API servers, over random situations, and as
 //! printed. One program, so that it is built once and its long tests share the processors.
 
+#[path = "../api/mod.rs"]
+mod api;
 #[path = "../common/mod.rs"]
 mod common;
 
@@ -8,6 +10,7 @@ mod admission;
 mod advice;
 mod apply;
 mod backtest;
+mod commands;
 mod comparison;
 mod expectations;
 mod fidelity;

@@ -17,7 +17,7 @@ use kubectl_hpa::snapshot::note::Note;
 use kubectl_hpa::whatif::overrides::{Assumptions, Candidate};
 use serde_json::{Value, json};
 
-use crate::common::recorded;
+use crate::common::{build, recorded};
 
 const CHARTS: &str = "tests/charts";
 
@@ -89,7 +89,7 @@ fn charts_are_taken_as_they_are_rendered() {
              init container migrate: requests cpu 1 (was none)
              sidecar proxy: requests cpu 50m (was none)
              finding held-by-window
-             note sidecar.yaml: no pod has run proxy yet: the usage is unknown and left out, so that only the requests count; --cpu proxy=VALUE or --memory states it
+             note sidecar.yaml: no pod has run proxy yet: the usage is unknown and left out, so that only the requests count, if any; --cpu proxy=VALUE or --memory states it
              stays at 4",
         ),
         (
@@ -170,7 +170,7 @@ fn charts_are_taken_as_they_are_rendered() {
             "renamed.yaml",
             "HPA: from renamed.yaml, which changes nothing
              template: of Deployment/web from renamed.yaml, which changes nothing
-             note the manifest of shop/web-hpa is used for shop/web and inherits its history
+             note shop/web-hpa is a new HPA, predicted in place of shop/web: its history begins with the current replicas; applied beside shop/web, both stop scaling, because they select the same pods: delete web, as Helm does and `kubectl apply --prune` can
              note renamed.yaml: spec.selector of Deployment/web is app=web-2,tier=front instead of app=web: the API server rejects that, because the field is immutable
              stays at 4",
         ),
@@ -399,13 +399,19 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
              HorizontalPodAutoscaler/worker for Deployment/worker",
         ),
         (
+            hpa("web", "web").replace("apiVersion: apps/v1, kind", "apiVersion: v1, kind"),
+            "standard input: HorizontalPodAutoscaler.autoscaling \"web\" is invalid: \
+             spec.scaleTargetRef.apiVersion: Invalid value: \"v1\": apiVersion must specify API group",
+            "the API server would reject this manifest",
+        ),
+        (
             hpa("api", "api"),
-            "standard input: it scales Deployment/api, the HPA Deployment/web",
+            "standard input: it scales Deployment/api, but the HPA scales Deployment/web",
             "observations of one target do not apply to another",
         ),
         (
             all(&[hpa("web", "api"), workload("Deployment", "web")]),
-            "standard input: it scales Deployment/api, the HPA Deployment/web",
+            "standard input: it scales Deployment/api, but the HPA scales Deployment/web",
             "observations of one target do not apply to another",
         ),
         (
@@ -417,6 +423,11 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
             all(&[hpa("web", "web"), "Error: no template web.labels\n".to_owned()]),
             "failed to read standard input:6:1: not a Kubernetes object: it has no kind",
             "",
+        ),
+        (
+            all(&["NAME: web\nLAST DEPLOYED: today\nMANIFEST:\n".to_owned(), hpa("web", "web")]),
+            "failed to read standard input:3:1: not a Kubernetes object: it has no kind",
+            "use the output of `helm template` or `helm get manifest`",
         ),
         (
             all(&[workload("Deployment", "web") + "spec: {replicas: many}\n"]),
@@ -446,7 +457,7 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
         ),
         (
             hpa("'{{ .Release.Name }}'", "'{{ .Release.Name }}'"),
-            "standard input: it scales Deployment/{{ .Release.Name }}, the HPA Deployment/web",
+            "standard input: it scales Deployment/{{ .Release.Name }}, but the HPA scales Deployment/web",
             "this is a template",
         ),
         (
@@ -461,6 +472,170 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
         let first = stderr.lines().next().unwrap_or_default();
         assert_eq!(first, format!("error: {message}"), "{text}");
         assert!(stderr.contains(hint), "{text}\n{stderr}");
+    }
+}
+
+/// A saved state has the answers to what was requested then, and of nothing else.
+#[test]
+fn what_was_not_requested_when_a_state_was_saved_is_unknown() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let (saved, candidate) = (path("saved.json"), path("hpa.yaml"));
+    let (code, _, stderr) = predict("web", &["--save", &saved], "");
+    assert_eq!(code, Some(0), "{stderr}");
+    let predict = |metric: &str| {
+        let hpa = format!(
+            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\nspec:\n  \
+             scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}\n  maxReplicas: 10\n  \
+             metrics: [{metric}]\n"
+        );
+        std::fs::write(&candidate, hpa).expect("a file");
+        let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
+        let flags = ["-n", "shop", "-f", &saved, "--hpa", &candidate];
+        let output = command.args(["predict", "web"]).args(flags).output().expect("it runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    for (metric, expected) in [
+        (
+            "{type: External, external: {metric: {name: depth}, target: {type: AverageValue, averageValue: '30'}}}",
+            (2, "UNKNOWN: THE INPUT HAS NO METRICS"),
+        ),
+        (
+            "{type: Pods, pods: {metric: {name: rps}, target: {type: AverageValue, averageValue: '30'}}}",
+            (2, "UNKNOWN: THE INPUT HAS NO METRICS"),
+        ),
+        // All resources share an answer.
+        (
+            "{type: Resource, resource: {name: memory, target: {type: AverageValue, averageValue: 1Gi}}}",
+            (0, "memory proposes 1 replica"),
+        ),
+        (
+            "{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 30}}}",
+            (0, "SCALE UP 4 → 8"),
+        ),
+    ] {
+        let (code, stdout) = predict(metric);
+        assert_eq!(code, Some(expected.0), "{metric}\n{stdout}");
+        assert!(stdout.contains(expected.1), "{metric}\n{stdout}");
+    }
+}
+
+/// A request that is missing fails the metric whatever the pods use.
+#[test]
+fn a_percentage_without_requests_is_a_decision() {
+    let text = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec:\n  selector: {matchLabels: \
+                {app: web}}\n  template:\n    metadata: {labels: {app: web}}\n    spec: {containers: [{name: \
+                app, image: a, resources: {requests: {cpu: 100m}}}, {name: log, image: b}]}\n";
+    let answer = |value: &str| {
+        let flags = ["--hpa", "-", "--cpu", value, "-o", "json"];
+        let (code, stdout, stderr) = predict("web", &flags, text);
+        assert_eq!(code, Some(0), "{value}: {stderr}");
+        let answer: Value = serde_json::from_str(&stdout).expect("JSON");
+        assert!(!stdout.contains("a percentage cannot be used"), "{stdout}");
+        (answer["outcome"].clone(), answer["findings"][0]["code"].clone())
+    };
+    let expected = answer("x2");
+    assert_eq!(expected.1, "missing-request");
+    assert_eq!(answer("80%"), expected);
+}
+
+/// Discovery has a kind in small letters, too.
+#[test]
+fn a_kind_may_be_in_small_letters() {
+    let text =
+        std::fs::read_to_string(format!("{CHARTS}/rendered/unchanged.yaml")).expect("a file");
+    let small = text.replace("kind: Deployment, name: web", "kind: deployment, name: web");
+    assert_ne!(small, text);
+    let (code, stdout, stderr) = predict("web", &["--hpa", "-"], &small);
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("shop/web → deployment/web"), "{stdout}");
+}
+
+/// What is said of manifests alone.
+#[test]
+fn manifests_alone() {
+    let hpa = |spec: &str| {
+        format!(
+            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\nspec: {spec}\n"
+        )
+    };
+    let target =
+        |kind: &str| format!("scaleTargetRef: {{apiVersion: apps/v1, kind: {kind}, name: web}}");
+    let deployment = target("Deployment");
+    let cpu = "type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 10}}";
+    let rps = "metric: {name: rps}, target: {type: AverageValue, averageValue: '10'}";
+    let service = "describedObject: {apiVersion: v1, kind: Service, name: col}";
+    let two = format!(
+        "{{{deployment}, maxReplicas: 10, metrics: [{{type: Pods, pods: {{{rps}}}}}, {{type: Object, object: \
+         {{{service}, {rps}}}}}]}}"
+    );
+    let tolerant = format!(
+        "{{{deployment}, maxReplicas: 5, behavior: {{scaleUp: {{tolerance: '20'}}}}, metrics: [{{{cpu}}}]}}"
+    );
+    let repeated =
+        format!("{{{deployment}, maxReplicas: 5, maxReplicas: 2, metrics: [{{{cpu}}}]}}");
+    let old = format!(
+        "{{{deployment}, maxReplicas: 5, metrics: [{{type: Resource, resource: {{name: cpu, \
+         targetAverageUtilization: 50}}}}]}}"
+    );
+    let no_selector =
+        "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web}\nspec: {replicas: 3}\n";
+    for (verb, manifest, flags, expected) in [
+        // The tolerance ends at 21 times the target.
+        (
+            "predict",
+            hpa(&tolerant),
+            &["--replicas=3", "--cpu=15%"][..],
+            "above 210%  adds replicas",
+        ),
+        // What the labels say can be typed.
+        (
+            "predict",
+            hpa(&two),
+            &["--replicas=3", "--metric=rps=12", "--metric=rps on Service/col=60"],
+            "assuming rps on Service/col 60",
+        ),
+        ("explain", hpa(&two), &[], "--metric rps=30 --metric 'rps on Service/col=30'"),
+        // The last one of equal keys counts, and the suggested replicas are inside the bounds.
+        (
+            "explain",
+            hpa(&repeated),
+            &[],
+            "standard input repeats spec.maxReplicas (line 4): the last one counts",
+        ),
+        ("explain", hpa(&repeated), &[], "--replicas 2 --cpu 80%` assumes the pods"),
+        (
+            "explain",
+            hpa(&old),
+            &[],
+            "and ignores what it does not know: unknown field \"spec.metrics[0].resource.targetAverageUtilization\"",
+        ),
+        (
+            "explain",
+            hpa(&format!("{{{deployment}, maxReplicas: 5}}")) + no_selector,
+            &[],
+            "error: Deployment/web: spec.selector: Required value",
+        ),
+        (
+            "predict",
+            hpa(&format!("{{{}, maxReplicas: 5}}", target("DaemonSet"))),
+            &["--replicas=3", "--cpu=80%"],
+            "error: the kind DaemonSet has no scale: DaemonSet/web cannot be scaled",
+        ),
+        (
+            "predict",
+            hpa(&format!("{{{deployment}, maxReplicas: 5}}"))
+                + &no_selector.replace("replicas: 3", "selector: {matchLabels: {app: web}}"),
+            &["--cpu=80%"],
+            "hint: state them with --replicas\n",
+        ),
+    ] {
+        let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");
+        let args = [&[verb, "web", "-f", "-"], flags].concat();
+        let output = command.args(args).write_stdin(&*manifest).output().expect("it runs");
+        let shown = [output.stdout, output.stderr].concat();
+        let shown = String::from_utf8_lossy(&shown);
+        assert!(shown.contains(expected), "{verb} {flags:?}\n{manifest}\n{shown}");
     }
 }
 
@@ -947,7 +1122,7 @@ fn how_pods_are_replaced_is_said() {
             "updateStrategy: {rollingUpdate: {partition: 2}}",
             "",
             "StatefulSet/db replaces only pods from ordinal 2 on (spec.updateStrategy.rollingUpdate.partition): \
-             the answer holds once the others are replaced, too; the new ones",
+             the answer holds once these are replaced, and the others stay as they are; the new ones",
         ),
     ] {
         let before = format!("metadata: {{name: {name}, namespace: shop, uid: {name}}}\nspec:\n");
@@ -1087,6 +1262,15 @@ fn a_rollout_is_a_target() {
         let answer = run(&own, &[&format!("--hpa={}", path.display())]);
         let overrides = answer["overrides"].to_string();
         assert_eq!(overrides.contains("\"assumed\":\"50m\""), !note, "{overrides}");
+        if !note {
+            assert!(!answer["notes"].to_string().contains("ignored"), "{:#}", answer["notes"]);
+            let canary = "spec:\n  strategy: {canary: {steps: [{setWeight: 20}, {pause: {}}]}}\n  workloadRef";
+            std::fs::write(&path, manifest(of).replace("spec:\n  workloadRef", canary))
+                .expect("a file");
+            let answer = run(&own, &[&format!("--hpa={}", path.display())]);
+            let said = "it pauses at step 2 of spec.strategy.canary until it is promoted";
+            assert!(answer["notes"].to_string().contains(said), "{:#}", answer["notes"]);
+        }
         let said =
             "(spec.workloadRef), which is not among the manifests: its pods stay as they are";
         assert_eq!(answer["notes"].to_string().contains(said), note, "{:#}", answer["notes"]);
@@ -1352,6 +1536,216 @@ fn a_template_gives_the_answer_of_pods_that_are_made_of_it() {
         let is_other = others > 0 || matches!(edit, Edit::Nothing | Edit::Label);
         assert!(count > 20 && is_other, "{edit:?}: {count} passes, {others} of them changed");
         assert!(edit != Edit::Nothing || others == 0, "the same template changed {others} passes");
+    }
+}
+
+/// A rollout replaces the pods that it replaces, whichever template they were made of, and leaves what something else
+/// has set. Each pod uses 300m of cpu, of a target of 60 %.
+#[test]
+fn each_pod_becomes_what_the_rollout_makes_of_it() {
+    let container = |name: &str, cpu: &str| json!({"name": name, "image": name, "resources": {"requests": {"cpu": cpu}}});
+    let template = |containers: &[Value]| json!({"metadata": {"labels": {"app": "web"}}, "spec": {"containers": containers}});
+    let of = |cpu: &str| vec![container("app", cpu)];
+    let owner = |kind: &str, name: &str| json!([{"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": name, "controller": true}]);
+    let workload = |kind: &str, containers: &[Value], more: &Value| {
+        let spec = json!({
+            "selector": {"matchLabels": {"app": "web"}}, "template": template(containers),
+        });
+        let own = json!({
+            "apiVersion": "apps/v1", "kind": kind,
+            "metadata": {"name": "web", "namespace": "default"}, "spec": spec,
+        });
+        build::with(own, more)
+    };
+    let set = |hash: &str, revision: &str| {
+        json!({
+                "apiVersion": "apps/v1", "kind": "ReplicaSet",
+                "metadata": {
+                    "name": format!("web-{hash}"), "namespace": "default", "uid": format!("web-{hash}"),
+                    "labels": {"app": "web", "pod-template-hash": hash},
+                    "annotations": {"deployment.kubernetes.io/revision": revision},
+                    "ownerReferences": owner("Deployment", "web"),
+                },
+        })
+    };
+    let partition =
+        |first: i32| json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": first}}}});
+    let state = json!({"status": {"replicas": 5, "updatedReplicas": 2, "updateRevision": "new"}});
+    let half = build::with(partition(3), &state);
+    let whole = json!({"status": {"replicas": 5, "updatedReplicas": 5, "updateRevision": "new"}});
+    let (none, proxy) = (json!({}), [container("app", "500m"), container("proxy", "100m")]);
+    type Pods = Vec<(i32, &'static str, Vec<Value>)>;
+    let cases: [(&str, &str, Pods, Value, Value, i32); 9] = [
+        // 1500m of 2000m is 75 %.
+        (
+            "partition",
+            "StatefulSet",
+            vec![(5, "new", of("500m"))],
+            workload("StatefulSet", &of("500m"), &whole),
+            workload("StatefulSet", &of("250m"), &partition(3)),
+            7,
+        ),
+        (
+            "no pod",
+            "StatefulSet",
+            vec![(5, "new", of("500m"))],
+            workload("StatefulSet", &of("500m"), &whole),
+            workload("StatefulSet", &of("250m"), &partition(9)),
+            5,
+        ),
+        (
+            "a lower partition",
+            "StatefulSet",
+            vec![(3, "old", of("500m")), (2, "new", of("250m"))],
+            workload("StatefulSet", &of("250m"), &half),
+            workload("StatefulSet", &of("250m"), &partition(0)),
+            10,
+        ),
+        // 1500m of 1750m is 85 %: 1.4167 × 5.
+        (
+            "a partition below",
+            "StatefulSet",
+            vec![(3, "old", of("500m")), (2, "new", of("250m"))],
+            workload("StatefulSet", &of("250m"), &half),
+            workload("StatefulSet", &of("250m"), &partition(2)),
+            8,
+        ),
+        (
+            "on delete",
+            "StatefulSet",
+            vec![(5, "new", of("500m"))],
+            workload("StatefulSet", &of("500m"), &whole),
+            workload(
+                "StatefulSet",
+                &of("250m"),
+                &json!({"spec": {"updateStrategy": {"type": "OnDelete"}}}),
+            ),
+            10,
+        ),
+        (
+            "halfway",
+            "Deployment",
+            vec![(3, "old", of("500m")), (1, "new", of("250m"))],
+            workload("Deployment", &of("250m"), &none),
+            workload("Deployment", &of("250m"), &none),
+            8,
+        ),
+        // 1200m of 3200m is 37 %.
+        (
+            "set elsewhere",
+            "Deployment",
+            vec![(4, "new", of("800m"))],
+            workload("Deployment", &of("500m"), &none),
+            workload("Deployment", &of("250m"), &none),
+            3,
+        ),
+        // 1200m of 1800m is 66 %, within the tolerance, and of 1400m 85 %.
+        (
+            "stated from now on",
+            "Deployment",
+            vec![(4, "new", proxy.to_vec())],
+            workload("Deployment", &of("500m"), &none),
+            workload("Deployment", &[container("app", "250m"), container("proxy", "200m")], &none),
+            4,
+        ),
+        (
+            "injected",
+            "Deployment",
+            vec![(4, "new", proxy.to_vec())],
+            workload("Deployment", &of("500m"), &none),
+            workload("Deployment", &of("250m"), &none),
+            6,
+        ),
+    ];
+    for (about, kind, groups, running, manifest, expected) in cases {
+        let target = json!({"apiVersion": "apps/v1", "kind": kind, "name": "web"});
+        let metrics = [build::resource("cpu", &build::utilization(60))];
+        let hpa = build::hpa(&json!({"scaleTargetRef": target, "metrics": metrics}));
+        let mut items = vec![hpa, build::state(&json!({})), running];
+        let mut count = 0;
+        for (pods, revision, containers) in &groups {
+            for _ in 0..*pods {
+                let name = format!("web-{count}");
+                let (label, owner) = if kind == "StatefulSet" {
+                    ("controller-revision-hash", owner(kind, "web"))
+                } else {
+                    ("pod-template-hash", owner("ReplicaSet", &format!("web-{revision}")))
+                };
+                let own = json!({
+                    "metadata": {"labels": {label: revision}, "ownerReferences": owner},
+                    "spec": {"containers": containers},
+                });
+                items.push(build::with(build::pod(&name), &own));
+                let measured = containers.iter().map(|own| {
+                    let cpu = if own["name"] == "app" { "300m" } else { "0" };
+                    json!({"name": own["name"], "usage": {"cpu": cpu}})
+                });
+                let measured: Vec<Value> = measured.collect();
+                let usage = build::pod_metrics(&name, "300m");
+                items.push(build::with(usage, &json!({"containers": measured})));
+                count += 1;
+            }
+        }
+        if kind == "Deployment" {
+            items.extend([set("old", "1"), set("new", "2")]);
+        }
+        items.push(build::scale(count));
+        let input =
+            assemble(objects(&items), &options(), jiff::Timestamp::UNIX_EPOCH).expect("an input");
+        let candidate =
+            Candidate::find(&objects(&[manifest]), &options(), "web.yaml", Validate::Strict);
+        let mut assumptions = Assumptions::default();
+        assumptions.replace_hpa(candidate.expect("a candidate"));
+        let before = decide(&input);
+        let (assumed, _) = assumptions.apply(input, &before).expect("an answer");
+        assert_eq!(decide(&assumed).proposal, Some(expected), "{about}");
+    }
+}
+
+/// Two HPAs of the manifests whose targets have pods in common block each other, as those of a cluster do, also if they
+/// name different targets.
+#[test]
+fn another_hpa_of_the_manifests_may_select_the_same_pods() {
+    let deployment = |name: &str, labels: Value| {
+        let template =
+            json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "app"}]}});
+        json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": template},
+            "status": {"replicas": 1},
+        })
+    };
+    let hpa = |name: &str, least: i32| {
+        let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": name});
+        let metrics = [build::resource("cpu", &build::utilization(50))];
+        let spec = json!({"scaleTargetRef": target, "minReplicas": least, "metrics": metrics});
+        build::with(build::hpa(&spec), &json!({"metadata": {"name": name}}))
+    };
+    let canary = json!({"app": "web", "track": "canary"});
+    let pod = build::with(build::pod("web-canary-0"), &json!({"metadata": {"labels": canary}}));
+    let items = [
+        hpa("web", 1),
+        build::scale(1),
+        build::state(&json!({})),
+        deployment("web", json!({"app": "web"})),
+        deployment("web-canary", canary),
+        build::pod("web-0"),
+        build::pod_metrics("web-0", "90m"),
+        pod,
+        build::pod_metrics("web-canary-0", "90m"),
+    ];
+    // Below its minimum, the other one has no selector before its second pass.
+    for (least, is_blocked) in [(1, true), (2, false)] {
+        let input =
+            assemble(objects(&items), &options(), jiff::Timestamp::UNIX_EPOCH).expect("an input");
+        let both = objects(&[hpa("web", 1), hpa("web-canary", least)]);
+        let candidate = Candidate::find(&both, &options(), "web.yaml", Validate::Strict);
+        let mut assumptions = Assumptions::default();
+        assumptions.replace_hpa(candidate.expect("a candidate"));
+        let before = decide(&input);
+        let (assumed, _) = assumptions.apply(input, &before).expect("an answer");
+        assert_eq!(decide(&assumed).proposal.is_none(), is_blocked, "{least}");
     }
 }
 

@@ -19,7 +19,7 @@ use kubectl_hpa::memory::states::{self, Chain};
 use kubectl_hpa::outlook::{Outlook, Range};
 use kubectl_hpa::snapshot::Snapshot;
 use kubectl_hpa::snapshot::controller::Controller;
-use kubectl_hpa::snapshot::evidence::Evidence;
+use kubectl_hpa::snapshot::evidence::{Counted, Evidence};
 use kubectl_hpa::snapshot::hpa::{Hpa, HpaSpec};
 use serde_json::json;
 use world::{Life, Shape, World};
@@ -85,7 +85,8 @@ fn run(
         let old = |state: &Hpa| state.written.status.is_none_or(|written| written < since);
         let first =
             if sees.past { states.iter().rposition(old).unwrap_or(0) } else { states.len() - 1 };
-        let counted = sees.target.then(|| world.counted());
+        let alike = snapshot.has_pods_alike();
+        let counted = sees.target.then(|| Counted { alike, ..world.counted() });
         let meanwhile = if sees.target { &world.counted[..] } else { &[] };
         let meanwhile: Vec<_> = meanwhile.iter().copied().chain(counted).collect();
         let evidence = Evidence {

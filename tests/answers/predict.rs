@@ -18,8 +18,10 @@ use kubectl_hpa::report::Explanation;
 use kubectl_hpa::saved::assemble::assemble;
 use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
-use kubectl_hpa::snapshot::hpa::{Behavior, MetricSpec, MetricTarget};
+use kubectl_hpa::snapshot::hpa::{Behavior, Hpa, MetricSpec, MetricTarget};
 use kubectl_hpa::snapshot::input::{Input, Options};
+use kubectl_hpa::snapshot::memory::{Memory, Recommendation};
+use kubectl_hpa::snapshot::neighbour::OtherHpa;
 use kubectl_hpa::snapshot::note::Note;
 use kubectl_hpa::snapshot::pod::Phase;
 use kubectl_hpa::snapshot::{MetricAnswer, Snapshot, Unread};
@@ -431,6 +433,26 @@ fn answers_follow_from_the_rules() {
     }
 }
 
+/// web-4 has no metrics, so it is missing already, and without it nothing would change.
+#[test]
+fn a_number_of_pods_is_taken_from_those_that_count() {
+    let mut input = web();
+    input.snapshot.pod_metrics.retain(|sample| *sample.name != *"web-4");
+    for (flags, pods) in [
+        ("--unready=2", "web-2, web-3"),
+        ("--missing=1", "web-3"),
+        ("--missing=4", "web-4, web-1, web-2, web-3"),
+        ("--replicas=5 --missing=1", "web-3"),
+    ] {
+        let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
+        let assumptions = assume(&flags).expect("assumptions");
+        let applied = assumptions.apply(input.clone(), &decide(&input));
+        let (_, overrides) = applied.unwrap_or_else(|e| panic!("{flags:?}: {e}"));
+        let own = overrides.iter().find(|own| !own.pods.is_empty()).expect("pods");
+        assert_eq!(own.assumed, pods, "{flags:?}");
+    }
+}
+
 /// No one has set replicas that are assumed. `web` has four, of which the last pass knew three.
 #[test]
 fn replicas_that_are_assumed_have_no_writer() {
@@ -471,7 +493,7 @@ fn replicas_that_are_assumed_have_no_writer() {
     let advice = format!("Add --max {more} to see what the metrics propose.");
     assert_eq!(above, [["above-max".to_owned(), "info".to_owned(), advice]]);
     let below = found(&["--replicas=2", "--min=3"]);
-    let advice = "Assume another minReplicas if 2 is right.".to_owned();
+    let advice = "Use another minReplicas if 2 is right.".to_owned();
     assert_eq!(below, [["below-min".to_owned(), "info".to_owned(), advice]]);
     let off = found(&["--replicas=0"]);
     assert_eq!(off, [["switched-off", "info", ""].map(str::to_owned)]);
@@ -596,8 +618,8 @@ fn what_cannot_be_is_refused_with_what_can() {
         ("--pod=web-1:cpu=1m --pod=web-1:cpu=2m", "cpu of web-1 is set twice", ""),
         ("--pod=web-9:cpu=1", "the target has no pod web-9", "it has web-1, web-2, web-3, web-4"),
         ("--pod=web-1", "--pod web-1: not of the form POD:METRIC=VALUE", "such as"),
-        ("--unready=5", "--unready 5: only 4 ready pods of the target are left", ""),
-        ("--missing=5", "--missing 5: only 4 running pods of the target are left", ""),
+        ("--unready=5", "--unready 5: only 4 pods of the target meet the condition Ready", ""),
+        ("--missing=5", "--missing 5: only 4 pods of the target are in the phase Running", ""),
         ("--unready=web-9", "the target has no pod web-9", "it has web-1"),
         ("--unready=web-1 --pending=web-1", "web-1 cannot be both unready and pending", ""),
         (
@@ -665,7 +687,7 @@ fn what_cannot_be_is_refused_with_what_can() {
         ),
         (
             "--set=scaleTargetRef.name=other",
-            "--set scaleTargetRef: it scales Deployment/other, the HPA Deployment/web",
+            "--set scaleTargetRef: it scales Deployment/other, but the HPA scales Deployment/web",
             "one target do not apply to another",
         ),
         ("--target=cpu=+10%", "--target cpu=+10%: +10% looks like a change", ""),
@@ -1126,7 +1148,10 @@ fn a_candidate_for_another_target_is_refused() {
         assumptions.apply(web(), &decide(&web()))
     };
     let error = manifest("api", &[]).expect_err("another target");
-    assert_eq!(error.message, "web.yaml: it scales Deployment/api, the HPA Deployment/web");
+    assert_eq!(
+        error.message,
+        "web.yaml: it scales Deployment/api, but the HPA scales Deployment/web"
+    );
     // Above its maximum of 3 the controller corrects without looking at metrics.
     let (input, _) = manifest("web", &[]).expect("the same target");
     assert_eq!(decide(&input).outcome.scale_to, Some(3));
@@ -1153,22 +1178,35 @@ fn a_candidate_for_another_target_is_refused() {
 fn what_is_odd_about_a_candidate_is_said() {
     let text = "---
 {kind: HorizontalPodAutoscaler, apiVersion: autoscaling/v2, metadata: {name: api, namespace: shop},
-  spec: {maxReplicas: 3, targetCPU: 80, scaleTargetRef: {kind: Deployment, name: web,
+  spec: {maxReplicas: 30, targetCPU: 80, scaleTargetRef: {kind: Deployment, name: web,
     apiVersion: apps/v1}}}";
     let mut objects = Objects::default();
     read_text(text, "api.yaml", &mut objects).expect("a manifest");
     let mut assumptions = Assumptions::default();
     assumptions
         .replace_hpa(Candidate::find(&objects, &named(), "api.yaml", Validate::Warn).expect("one"));
-    let (input, _) = assumptions.apply(web(), &decide(&web())).expect("the same target");
+    let recommendations = vec![Recommendation { replicas: 9, time: web().snapshot.now }];
+    let memory = Memory { recommendations, ..Memory::default() };
+    let running = Input { stated_memory: Some(memory), ..web() };
+    let (input, _) = assumptions.apply(running, &decide(&web())).expect("the same target");
+    assert_eq!(input.stated_memory, Some(Memory::default()), "the history of another HPA");
     let ignored = Note::FieldIgnored { cause: "unknown field \"spec.targetCPU\"".to_owned() };
     let (manifest, hpa) = ("shop/api".to_owned(), "default/web".to_owned());
     for note in [
         Note::OfManifest { origin: "api.yaml".to_owned(), note: Box::new(ignored) },
-        Note::ManifestRenamed { manifest, hpa },
+        Note::ManifestOfNewHpa { manifest, hpa, beside: true },
     ] {
         assert!(input.notes.contains(&note), "{:?}", input.notes);
     }
+    // An HPA of this name that is there already keeps its manifest, and the one in question its spec.
+    let mut running = web();
+    let scale = running.snapshot.scale.clone().expect("a scale");
+    let other = Hpa { name: "api".to_owned(), ..running.snapshot.hpa.clone() };
+    running.snapshot.other_hpas = vec![OtherHpa { hpa: other, scale }.into()];
+    let (input, overrides) = assumptions.apply(running, &decide(&web())).expect("another HPA");
+    assert_eq!(input.snapshot.hpa, web().snapshot.hpa);
+    assert_eq!(input.snapshot.other_hpas[0].hpa.spec.max_replicas, 30);
+    assert_eq!(overrides.iter().map(|own| &*own.item).collect::<Vec<_>>(), ["HPA api"]);
 }
 
 /// The exit codes of a gate, and what it leaves behind.
@@ -1300,8 +1338,9 @@ fn an_unknown_field_of_a_candidate_is_refused_with_the_near_name() {
     }
     let twice = manifest("  maxReplicas: 9\n  minReplicas: 1\n  minReplicas: 3");
     let (code, stdout, stderr) = with_candidate("unknown", &twice, &[]);
-    assert_eq!((code, &*stdout), (Some(2), ""), "{stderr}");
-    assert!(stderr.contains(": duplicate field"), "{stderr}");
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("assuming minReplicas 3 (observed 2)"), "{stdout}");
+    assert!(stdout.contains("repeats spec.minReplicas (line 8): the last one counts"), "{stdout}");
 }
 
 #[test]

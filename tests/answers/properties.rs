@@ -114,7 +114,9 @@ fn time_goes_on_within_bounds_and_what_is_settled_stays() {
 #[test]
 fn other_requests_give_the_answer_of_pods_that_make_them() {
     let applied = Cell::new(0);
-    holds((scenario(), new_request()), |(scenario, new)| is_as_edited(scenario, new, &applied));
+    // Of 96 situations it applied to 29 to 49 in twelve runs, and once to 23.
+    let requests = (scenario(), new_request());
+    holds_for(192, requests, |(scenario, new)| is_as_edited(scenario, new, &applied));
     assert!(applied.get() > 24, "it applied to {} only", applied.get());
 }
 

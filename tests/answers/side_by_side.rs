@@ -161,7 +161,7 @@ ends at                           -             4             3
   A run is short of its own proposals: with a higher target it is short less
   often, but its pods are busier.
 
-FIRST PARTED
+FIRST DIFFERENCE
   candidate  Fri 06:05:00: goes to 3 (cpu proposes 3), where the replay keeps 4
              (cpu at 52% is within tolerance). They differ for 23h55m, 99.7% of
              the time, in 1 stretch.
@@ -230,7 +230,7 @@ same.yaml                   149 (0%)      4-14      0s  1m45s      15s    16 (0)
   and same.yaml at 4.
   Without an answer: each run for 10m.
 
-FIRST PARTED
+FIRST DIFFERENCE
   web-70.yaml                   Fri 06:05:00: goes to 3 (cpu proposes 3), where
                                 the replay keeps 4 (cpu at 52% is within
                                 tolerance). They differ for 23h55m, 99.7% of the

@@ -5,14 +5,22 @@ use crate::common::build;
 
 use clap::Parser;
 use jiff::Timestamp;
-use kubectl_hpa::args::{Cli, Verb};
+use kubectl_hpa::args::{Cli, Validate, Verb};
+use kubectl_hpa::engine::decision::MetricResult;
 use kubectl_hpa::error::Error;
 use kubectl_hpa::pass::Pass;
+use kubectl_hpa::render::markdown::markdown;
+use kubectl_hpa::report::Explanation;
+use kubectl_hpa::report::page::{Page, Symbols};
+use kubectl_hpa::report::prediction::Prediction;
 use kubectl_hpa::saved::assemble::assemble;
 use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
+use kubectl_hpa::snapshot::input::Input;
 use kubectl_hpa::snapshot::input::Options;
-use kubectl_hpa::whatif::overrides::{Assumptions, KnownValues, add_hpas_of_keda, suppose_pods};
+use kubectl_hpa::whatif::overrides::{
+    Assumptions, Candidate, KnownValues, Override, add_hpas_of_keda, suppose_pods,
+};
 use serde_json::{Value, json};
 
 const NOW: &str = "2026-11-21T06:00:00Z";
@@ -102,6 +110,30 @@ fn pod(number: i32) -> Value {
 
 /// The pass that is predicted from documents.
 fn predict(documents: &[Value], flags: &[String]) -> Result<Pass, Error> {
+    let (input, assumptions) = suppose(documents, flags, &[])?;
+    Ok(Pass::run(apply(input, &assumptions)?.0))
+}
+
+/// The input with its assumptions, and each of them.
+fn apply(input: Input, assumptions: &Assumptions) -> Result<(Input, Vec<Override>), Error> {
+    let decision = Pass::run(input.clone()).decision;
+    assumptions.apply(input, &decision)
+}
+
+/// The documents of a candidate, as `--hpa` takes them from a file.
+fn candidate(file: &str, documents: &[Value]) -> Candidate {
+    let mut objects = Objects { are_manifests: true, ..Objects::default() };
+    read_text(&build::list(documents.to_vec()), file, &mut objects).expect("documents");
+    let options = Options { name: "web".to_owned(), ..Options::default() };
+    Candidate::find(&objects, &options, file, Validate::Strict).expect("a candidate")
+}
+
+/// The input with assumed pods, and what is assumed besides.
+fn suppose(
+    documents: &[Value],
+    flags: &[String],
+    candidates: &[Candidate],
+) -> Result<(Input, Assumptions), Error> {
     let typed = ["kubectl-hpa", "predict", "web"].map(str::to_owned);
     let cli = Cli::try_parse_from(typed.iter().chain(flags)).unwrap_or_else(|e| panic!("{e}"));
     let Verb::Predict(args) = cli.verb else { panic!("it is predict") };
@@ -109,13 +141,41 @@ fn predict(documents: &[Value], flags: &[String]) -> Result<Pass, Error> {
     let now: Timestamp = NOW.parse().expect("a time");
     let mut objects = Objects::default();
     read_text(&build::list(documents.to_vec()), "manifest", &mut objects)?;
-    let mut options = Options { name: "web".to_owned(), ..Options::default() };
+    let namespace = args.connection.namespace.clone();
+    let mut options = Options { name: "web".to_owned(), namespace, ..Options::default() };
     add_hpas_of_keda(&mut objects, &mut options)?;
     let mut input = assemble(objects, &options, now)?;
-    let values = KnownValues { also: &[], trace: None, is_asked: false };
-    suppose_pods(&mut input, &assumptions, values)?;
-    let decision = Pass::run(input.clone()).decision;
-    Ok(Pass::run(assumptions.apply(input, &decision)?.0))
+    let candidates = candidates.iter().collect();
+    let values = KnownValues { also: &[], trace: None, is_asked: false, candidates };
+    suppose_pods(&mut input, &assumptions, &values)?;
+    Ok((input, assumptions))
+}
+
+fn words(flags: &[&str]) -> Vec<String> {
+    flags.iter().map(|flag| (*flag).to_owned()).collect()
+}
+
+/// What a pass publishes.
+fn published(pass: &Pass) -> Value {
+    serde_json::to_value(Explanation::new(pass)).expect("JSON")
+}
+
+/// What `published` says of the assumed pods.
+fn pods_of(published: &Value) -> String {
+    let items = published["basis"].as_array().expect("a list");
+    let pods = items.iter().find(|item| item["item"] == "pods").expect("assumed pods");
+    format!(
+        "{} ({})",
+        pods["value"].as_str().expect("text"),
+        pods["source"].as_str().expect("text")
+    )
+}
+
+/// The notes of a pass, in words.
+fn notes_of(pass: &Pass) -> Vec<String> {
+    let published = published(pass);
+    let notes = published["notes"].as_array().expect("a list").iter();
+    notes.map(|note| note.as_str().expect("text").to_owned()).collect()
 }
 
 /// What must be the same: the proposal, the scale, the status and the events.
@@ -236,4 +296,388 @@ fn what_is_missing_is_asked_for() {
         let found = pass.as_ref().map(|pass| pass.decision.replicas_after().expect("an answer"));
         assert_eq!(found.map_err(|e| &*e.message), expected, "{flags:?}");
     }
+}
+
+/// Returns an object in a namespace, or one that states none.
+fn placed(mut object: Value, namespace: Option<&str>) -> Value {
+    object["metadata"]["namespace"] = namespace.into();
+    object
+}
+
+/// As for kubectl, a document without a namespace is in the one of `-n`; the rest of a chart often states none.
+#[test]
+fn a_target_in_another_namespace_is_told() {
+    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let both = |hpa_in: Option<&str>, target_in: Option<&str>| {
+        [placed(hpa(share), hpa_in), placed(deployment(3), target_in)]
+    };
+    let hpa_there = "HorizontalPodAutoscaler/web is in the namespace shop";
+    let hpa_unstated = "HorizontalPodAutoscaler/web states no namespace, so it is in default";
+    for (documents, expected) in [
+        (both(None, None), Ok(4)),
+        (both(None, Some("default")), Ok(4)),
+        (both(Some("shop"), Some("shop")), Ok(4)),
+        (
+            both(Some("shop"), None),
+            Err((
+                format!("{hpa_there}, and Deployment/web states no namespace, so it is in default"),
+                "use -n shop",
+            )),
+        ),
+        (
+            both(None, Some("shop")),
+            Err((
+                format!("{hpa_unstated}, and Deployment/web is in the namespace shop"),
+                "use -n shop",
+            )),
+        ),
+        (
+            both(Some("shop"), Some("prod")),
+            Err((
+                format!("{hpa_there}, and Deployment/web is in the namespace prod"),
+                "state the same namespace in both",
+            )),
+        ),
+    ] {
+        // The target is not left out silently where --replicas would do without it.
+        for flags in [words(&["--cpu=90%"]), words(&["--cpu=90%", "--replicas=3"])] {
+            let pass = predict(&documents, &flags);
+            let found = pass.as_ref().map(|pass| pass.decision.replicas_after().expect("one"));
+            let found = found.map_err(|e| (&*e.message, e.hint.as_deref().unwrap_or_default()));
+            let expected = expected.as_ref().map(|count| *count);
+            assert_eq!(found, expected.map_err(|(message, hint)| (&**message, *hint)));
+        }
+        if let Err((places, remedy)) = &expected {
+            let notes = notes_of(&predict(&documents, &[]).expect("a report"));
+            let want = format!("the input lacks the target Deployment web: {places}; {remedy}");
+            assert!(notes.contains(&want), "{notes:?}");
+        }
+    }
+    // `-n` is the namespace of the one that states none.
+    for documents in [both(Some("shop"), None), both(None, Some("shop"))] {
+        let pass = predict(&documents, &words(&["--cpu=90%", "-n=shop"])).expect("an answer");
+        assert_eq!(pass.decision.replicas_after(), Some(4));
+    }
+}
+
+/// Pods of other selectors say nothing of the target's; a list without any says that there are none.
+#[test]
+fn pods_of_others_are_not_the_targets() {
+    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let mut other = pod(1);
+    other["metadata"]["labels"] = json!({"app": "other"});
+    let mut pending = pod(1);
+    pending["status"] = json!({"phase": "Pending"});
+    let none = json!({"apiVersion": "v1", "kind": "PodList", "items": []});
+    let hint = "leave the pods out of the input: those of the target are then assumed, as many as --replicas or \
+                the manifest of the target states";
+    let (cpu, both) = (&["--cpu=90%"][..], &["--cpu=90%", "--replicas=3"][..]);
+    for (documents, flags, expected) in [
+        (vec![hpa(share), deployment(3), other.clone()], cpu, Ok(4)),
+        (
+            vec![hpa(share), other.clone()],
+            cpu,
+            Err(("cpu: the pods of the target are unknown: the input has no Deployment web", hint)),
+        ),
+        (
+            vec![hpa(share), other],
+            both,
+            Err(("the pods of the target are unknown: the input has no Deployment web", hint)),
+        ),
+        (
+            vec![hpa(share), deployment(3), none],
+            both,
+            Err(("cpu: the pods of the target are unknown: the input has none of them", hint)),
+        ),
+        (
+            vec![hpa(share), deployment(3), pending],
+            cpu,
+            Err(("cpu: no pod of the target is running", "")),
+        ),
+    ] {
+        let pass = predict(&documents, &words(flags));
+        let found = pass.as_ref().map(|pass| pass.decision.replicas_after().expect("an answer"));
+        let found = found.map_err(|e| (&*e.message, e.hint.as_deref().unwrap_or_default()));
+        assert_eq!(found, expected, "{flags:?}");
+    }
+}
+
+/// Several candidates have one thing in common: what runs now.
+#[test]
+fn candidates_that_make_different_pods_need_the_running_target() {
+    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let making = |replicas: Value, cpu: &str| {
+        let mut target = deployment(3);
+        target["spec"]["replicas"] = replicas;
+        let container = &mut target["spec"]["template"]["spec"]["containers"][0];
+        container["image"] = "web:1".into();
+        container["resources"]["requests"]["cpu"] = cpu.into();
+        target
+    };
+    let (one, small, five) =
+        (making(json!(3), "1"), making(json!(3), "500m"), making(json!(5), "1"));
+    let unstated = making(Value::Null, "1");
+    let pods = "a.yaml and b.yaml have different pods for Deployment/web, and nothing says which of them run now";
+    let replicas = "a.yaml and b.yaml state different replicas for Deployment/web";
+    let made_by = |file: &str, count: i32| {
+        Ok(format!(
+            "{count}, ready and alike, as Deployment/web in {file} makes them (the input has no pods of the target)"
+        ))
+    };
+    for (first, second, flags, expected) in [
+        (&one, &small, &["--cpu=900m"][..], Err(pods)),
+        (&one, &small, &["--cpu=900m", "--replicas=3"], Err(pods)),
+        (&one, &five, &["--cpu=900m"], Err(replicas)),
+        (&one, &five, &["--cpu=900m", "--replicas=4"], made_by("a.yaml", 4)),
+        (&one, &one, &["--cpu=900m"], made_by("a.yaml", 3)),
+        (&unstated, &one, &["--cpu=900m"], made_by("b.yaml", 3)),
+    ] {
+        let candidates = [("a.yaml", first), ("b.yaml", second)]
+            .map(|(file, target)| candidate(file, &[hpa(share), target.clone()]));
+        let supposed = suppose(&[hpa(share)], &words(flags), &candidates);
+        let found = supposed.map(|(input, _)| pods_of(&published(&Pass::run(input))));
+        let found = found.map_err(|e| e.message.to_string());
+        assert_eq!(found, expected.map_err(str::to_owned), "{flags:?}");
+    }
+    // With the running target, each candidate has its own pods: the same usage is a larger share of smaller requests.
+    for (target, expected) in [(&one, 4), (&small, 6)] {
+        let own = candidate("a.yaml", &[hpa(share), target.clone()]);
+        let all = [own.clone(), candidate("b.yaml", &[hpa(share), small.clone()])];
+        let (input, mut assumptions) =
+            suppose(&[hpa(share), deployment(3)], &words(&["--cpu=900m"]), &all).expect("pods");
+        assumptions.replace_hpa(own);
+        let pass = Pass::run(apply(input, &assumptions).expect("an answer").0);
+        assert_eq!(pass.decision.replicas_after(), Some(expected));
+    }
+    // What a candidate states was not observed.
+    let own = candidate("a.yaml", &[hpa(share), one]);
+    let flags = words(&["--cpu=90%", "--replicas=5"]);
+    let (input, mut assumptions) =
+        suppose(&[hpa(share)], &flags, std::slice::from_ref(&own)).expect("pods");
+    assumptions.replace_hpa(own);
+    let (_, overrides) = apply(input, &assumptions).expect("an answer");
+    let replicas = overrides.iter().find(|own| own.item == "replicas").expect("replicas");
+    assert_eq!(replicas.observed(), None);
+}
+
+#[test]
+fn assumed_containers_are_told() {
+    let [(share, ..), (average, ..), (of_container, ..), ..] = &metrics()[..] else {
+        panic!("there are more")
+    };
+    let app = "3, ready and alike, with no container but app, which requests 1 of cpu";
+    for (metric, flags, expected) in [
+        (share, &["--cpu=90%"][..], "3, ready and alike, requesting 1 of cpu each"),
+        (share, &["--cpu=app=90%"], app),
+        (of_container, &["--cpu=90%"], app),
+        (
+            share,
+            &["--cpu=app=90%", "--cpu=proxy=50%"],
+            "3, ready and alike, with no containers but app and proxy, each of which requests 1 of cpu",
+        ),
+        (average, &["--memory=90Mi"], "3, ready and alike"),
+    ] {
+        let flags: Vec<String> = words(&["--replicas=3"]).into_iter().chain(words(flags)).collect();
+        let pass = predict(&[hpa(metric)], &flags).expect("an answer");
+        let want = format!("{expected} (the input has no pods of the target)");
+        assert_eq!(pods_of(&published(&pass)), want, "{flags:?}");
+    }
+}
+
+/// The API server rejects a Deployment that does not select its own pods.
+#[test]
+fn a_target_that_the_api_server_would_reject_is_refused() {
+    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let mut other_labels = deployment(3);
+    other_labels["spec"]["template"]["metadata"]["labels"] = json!({"app": "api"});
+    let mut patch = deployment(3);
+    patch["spec"] = json!({"replicas": 3});
+    for (target, cause) in [
+        (
+            other_labels,
+            "Deployment/web: spec.template.metadata.labels: Invalid value: {\"app\":\"api\"}: `selector` does \
+             not match template `labels`",
+        ),
+        (patch, "Deployment/web: spec.selector: Required value"),
+    ] {
+        let e = predict(&[hpa(share), target], &words(&["--cpu=90%"])).expect_err("an error");
+        assert_eq!(&*e.message, cause);
+        assert_eq!(e.hint.as_deref(), Some("the API server would reject this manifest"));
+    }
+    // A ReplicationController has a default.
+    let mut controller = deployment(3);
+    controller["apiVersion"] = "v1".into();
+    controller["kind"] = "ReplicationController".into();
+    controller["spec"]["selector"] = Value::Null;
+    let mut own = hpa(share);
+    own["spec"]["scaleTargetRef"] =
+        json!({"apiVersion": "v1", "kind": "ReplicationController", "name": "web"});
+    let pass = predict(&[own, controller], &words(&["--cpu=90%"])).expect("an answer");
+    assert_eq!(pass.decision.replicas_after(), Some(4));
+}
+
+#[test]
+fn a_status_that_contradicts_ready_pods_is_told() {
+    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let told = "the status of Deployment/web has 1 of 3 replicas ready, but all assumed pods are ready: --unready 2 \
+                assumes otherwise";
+    let none = "the status of Deployment/web has 0 of 3 replicas ready, but all assumed pods are ready: --unready 3 \
+                assumes otherwise";
+    for (status, flags, expected) in [
+        (json!({"observedGeneration": 2, "replicas": 3, "readyReplicas": 1}), &[][..], Some(told)),
+        // The API server omits a count of zero.
+        (json!({"observedGeneration": 2, "replicas": 3}), &[], Some(none)),
+        (json!({"observedGeneration": 2, "replicas": 3, "readyReplicas": 3}), &[], None),
+        (
+            json!({"observedGeneration": 2, "replicas": 3, "readyReplicas": 1}),
+            &["--unready=2"],
+            None,
+        ),
+        (
+            json!({"observedGeneration": 2, "replicas": 3, "readyReplicas": 1}),
+            &["--replicas=3"],
+            None,
+        ),
+        // One that is cut down says nothing of it.
+        (json!({"replicas": 3}), &[], None),
+    ] {
+        let mut target = deployment(3);
+        target["status"] = status.clone();
+        let flags: Vec<String> = words(&["--cpu=90%"]).into_iter().chain(words(flags)).collect();
+        let notes = notes_of(&predict(&[hpa(share), target], &flags).expect("an answer"));
+        let found = notes.iter().find(|note| note.contains("replicas ready"));
+        assert_eq!(found.map(|note| &**note), expected, "{status} {flags:?}");
+    }
+}
+
+/// A prediction of assumed pods has nothing that was observed, in any format.
+#[test]
+fn nothing_was_observed_of_assumed_pods() {
+    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let flags = words(&["--cpu=90%", "--replicas=3"]);
+    let pods = (0..3).map(pod);
+    let state: Vec<Value> = [hpa(share), deployment(3)].into_iter().chain(pods).collect();
+    for (documents, is_observed) in [(vec![hpa(share)], false), (state, true)] {
+        let (input, assumptions) = suppose(&documents, &flags, &[]).expect("pods");
+        let observed = Pass::run(input.clone());
+        let (input, overrides) = apply(input, &assumptions).expect("an answer");
+        let pass = Pass::run(input);
+        let (none, explanation) = (Vec::new(), Explanation::new(&pass));
+        let observed = Explanation::new(&observed);
+        let prediction =
+            Prediction::new(explanation, overrides, None, None, none, Vec::new(), &observed);
+        let json = serde_json::to_value(&prediction).expect("JSON");
+        assert_eq!(json["observed"].is_object(), is_observed, "{}", json["observed"]);
+        let page = Page::of_prediction(&prediction, false, Symbols::UNICODE);
+        assert_eq!(page.observed.is_some(), is_observed);
+        let text = markdown(&page);
+        let answer = text.lines().find(|line| line.starts_with("| answer |")).expect("a row");
+        assert_eq!(answer.ends_with("|  |"), !is_observed, "{answer}");
+    }
+}
+
+/// A command to paste assumes what the answer assumes; without that, it would fail here.
+#[test]
+fn commands_of_findings_have_the_assumptions() {
+    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    for (flags, expected) in [
+        (
+            &["--cpu=900%", "--replicas=2"][..],
+            "kubectl hpa predict web -n default --for 5m --replicas 2 --cpu 900%",
+        ),
+        // A new value replaces the assumed one.
+        (
+            &["--cpu=900%", "--replicas=5", "--max=6"],
+            "kubectl hpa predict web -n default --max 24 --replicas 5 --cpu 900%",
+        ),
+    ] {
+        let published = published(&predict(&[hpa(share)], &words(flags)).expect("an answer"));
+        let findings = published["findings"].as_array().expect("a list").iter();
+        let commands = findings.flat_map(|it| it["commands"].as_array().expect("a list"));
+        let commands: Vec<&str> = commands.filter_map(Value::as_str).collect();
+        assert!(commands.contains(&expected), "{commands:?}");
+        // Each of them gives an answer.
+        for command in commands.iter().filter_map(|own| own.strip_prefix("kubectl hpa predict ")) {
+            let flags: Vec<String> = command.split(' ').skip(3).map(str::to_owned).collect();
+            predict(&[hpa(share)], &flags).unwrap_or_else(|e| panic!("{command}: {e}"));
+        }
+    }
+}
+
+/// A metric of the pods and one of their only container are based on one usage: each value is enough for both.
+#[test]
+fn one_value_serves_all_metrics_of_a_usage() {
+    let [(share, ..), _, (of_container, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let mut both = hpa(share);
+    both["spec"]["metrics"] = json!([share, of_container]);
+    for (flags, expected) in [
+        (&["--cpu=90%"][..], Some((4, 4))),
+        (&["--cpu=app=90%"], Some((4, 4))),
+        (&["--cpu=app=140%", "--cpu=proxy=0%"], Some((3, 6))),
+    ] {
+        let flags: Vec<String> = words(&["--replicas=3"]).into_iter().chain(words(flags)).collect();
+        let pass = predict(&[both.clone()], &flags).expect("an answer");
+        assert!(pass.decision.outcome.unread.is_empty(), "{flags:?}");
+        let proposals = pass.decision.metrics().map(|step| match &step.result {
+            MetricResult::Proposal(proposal) => proposal.replicas,
+            other => panic!("{other:?}"),
+        });
+        let proposals: Vec<i32> = proposals.collect();
+        assert_eq!(Some((proposals[0], proposals[1])), expected, "{flags:?}");
+    }
+    let e = predict(&[both], &words(&["--replicas=3", "--cpu=90%", "--cpu=app=90%"]));
+    let e = e.expect_err("an error");
+    assert_eq!(&*e.message, "cpu in app and cpu are based on the same usage: set only one");
+    assert!(e.hint.is_some());
+}
+
+/// A hint names only what helps: the manifest of a custom resource says nothing of its replicas and pods.
+#[test]
+fn hints_name_what_gives_the_answer() {
+    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let of_kind = |version: &str, kind: &str| {
+        let mut own = hpa(share);
+        own["spec"]["scaleTargetRef"] = json!({"apiVersion": version, "kind": kind, "name": "web"});
+        own
+    };
+    let check = "check scaleTargetRef, or add the manifest of the target with another -f";
+    for (version, kind, flags, expected) in [
+        (
+            "apps/v1",
+            "StatefulSet",
+            &["--cpu=90%"][..],
+            "state them with --replicas, or add the manifest of the target with another -f",
+        ),
+        (
+            "argoproj.io/v1alpha1",
+            "Rollout",
+            &["--cpu=90%"],
+            "state them with --replicas, or add the manifest of the target with another -f",
+        ),
+        ("example.com/v1", "Pool", &["--cpu=90%"], "state them with --replicas"),
+        (
+            "example.com/v1",
+            "Pool",
+            &["--cpu=300m", "--replicas=3"],
+            "state the request with --request cpu=VALUE",
+        ),
+        (
+            "apps/v1",
+            "DaemonSet",
+            &["--cpu=90%", "--replicas=3"],
+            "point scaleTargetRef at an object that has the subresource scale",
+        ),
+        ("extensions/v1beta1", "Deployment", &["--cpu=90%", "--replicas=3"], check),
+        (
+            "apps/v1",
+            "Deployment",
+            &["--cpu=90%", "--replicas=0"],
+            "without pods nothing is measured: leave the value out, or state --replicas",
+        ),
+    ] {
+        let e = predict(&[of_kind(version, kind)], &words(flags)).expect_err("an error");
+        assert_eq!(e.hint.as_deref(), Some(expected), "{kind} {flags:?}: {}", e.message);
+    }
+    let pass = predict(&[hpa(share)], &words(&["--replicas=0"])).expect("an answer");
+    assert_eq!(pods_of(&published(&pass)), "none (the input has no pods of the target)");
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::authorize::{Target, User, details};
 use super::discovery::join;
 use super::http::{Answer, Request};
-use super::json::ordered;
+use super::json::{ordered, string};
 use super::list::list;
 use super::objects::Cluster;
 use super::writes;
@@ -66,10 +66,11 @@ pub(crate) fn write(
         Ok(user) => user,
         Err(refusal) => return (*refusal, None),
     };
-    let answer = match cluster.rights.check(&user, request) {
+    let review = cluster.rights.review(&user, request);
+    let answer = review.unwrap_or_else(|| match cluster.rights.check(&user, request) {
         Ok(()) => writes::act(cluster, request).unwrap_or_else(|| resolve(cluster, request)),
         Err(refusal) => *refusal,
-    };
+    });
     fair(cluster, &user, answer)
 }
 
@@ -137,12 +138,27 @@ fn object(cluster: &Cluster, target: &Target, group_version: &str, request: &Req
         Some(object.whole(group_version, &collection.kind))
     });
     match found {
+        Some(text) if sub == Some("log") => log(&text, request),
         Some(text) => Answer::json(200, text),
         None => {
             let text = format!("{} \"{name}\" not found", target.qualified());
             status(404, "NotFound", &text, Some(details(target)))
         }
     }
+}
+
+/// Answers a request for the log of a container, which is a line of text if the pod has it.
+fn log(pod: &str, request: &Request) -> Answer {
+    let pod: Value = serde_json::from_str(pod).expect("stored JSON");
+    let containers = pod["spec"]["containers"].as_array().into_iter().flatten();
+    let name = request.parameter("container").unwrap_or_default();
+    if containers.clone().any(|it| it["name"] == name) || name.is_empty() && containers.count() == 1
+    {
+        return Answer::text(200, "a line of the log\n");
+    }
+    let pod = string(&pod, "/metadata/name");
+    let text = format!("container {name} is not valid for pod {pod}");
+    status(400, "BadRequest", &text, None)
 }
 
 /// Whether one of the accepted types is JSON, in any shape: if the server has no table for an object, it

@@ -1,12 +1,13 @@
 //! Who sent a request and whether they may: tokens, client certificates, impersonation, and rights
 //! by user, verb and resource, with the server's messages about missing ones.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
 use super::answer::status;
 use super::http::{Answer, Request};
+use super::json::ordered;
 
 /// The start of a token; the name of its user follows.
 const TOKEN: &str = "secret-token-of-";
@@ -143,6 +144,11 @@ impl Rights {
         self.denied.push(Rule::new(rule));
     }
 
+    /// Gives all revoked rights back.
+    pub(crate) fn restore(&mut self) {
+        self.denied.clear();
+    }
+
     fn may(&self, user: &User, verb: &str, target: &Target) -> bool {
         let covers = |rule: &Rule| rule.covers(&user.name, verb, target);
         let any = self.has_everything(user) || self.allowed.iter().any(covers);
@@ -236,6 +242,29 @@ impl Rights {
         Err(Box::new(forbidden(user, verb, &target)))
     }
 
+    /// Answers whether the sender has a right, which everyone may ask; `None` if the request asks something else.
+    pub(crate) fn review(&self, user: &User, request: &Request) -> Option<Answer> {
+        let asked = Target::parse(&request.path)?;
+        if (request.method.as_str(), asked.qualified().as_str())
+            != ("POST", "selfsubjectaccessreviews.authorization.k8s.io")
+        {
+            return None;
+        }
+        let asked = Asked::read(&request.body)?;
+        let is_allowed = match &asked {
+            Asked::Resource { verb, target } => self.may(user, verb, target),
+            Asked::Path => self.has_everything(user),
+        };
+        let review = json!({
+            "kind": "SelfSubjectAccessReview",
+            "apiVersion": "authorization.k8s.io/v1",
+            "metadata": {},
+            "spec": {},
+            "status": { "allowed": is_allowed },
+        });
+        Some(Answer::json(201, ordered(&review)))
+    }
+
     /// Anyone may request the version, and authenticated users may use discovery
     /// (`system:public-info-viewer` and `system:discovery`).
     fn check_path(&self, user: &User, request: &Request) -> Result<(), Box<Answer>> {
@@ -252,6 +281,64 @@ impl Rights {
             format!("forbidden: User \"{}\" cannot {verb} path \"{}\"", user.name, request.path);
         Err(Box::new(status(403, "Forbidden", &text, Some(json!({})))))
     }
+}
+
+/// What a review asks about.
+enum Asked {
+    Resource { verb: String, target: Target },
+    Path,
+}
+
+impl Asked {
+    /// Reads the spec of a SelfSubjectAccessReview in Protobuf, as kubectl sends it: `ResourceAttributes` are field 1.
+    fn read(body: &[u8]) -> Option<Self> {
+        let envelope = fields(body.strip_prefix(b"k8s\0")?);
+        let review = fields(envelope.get(&2)?);
+        let spec = fields(review.get(&2)?);
+        let Some(attributes) = spec.get(&1) else { return Some(Self::Path) };
+        let attributes = fields(attributes);
+        let text = |field: u64| {
+            let text = attributes.get(&field).filter(|text| !text.is_empty());
+            text.map(|text| String::from_utf8_lossy(text).into_owned())
+        };
+        let target = Target {
+            namespace: text(1),
+            group: text(3).unwrap_or_default(),
+            resource: text(5).unwrap_or_default(),
+            subresource: text(6),
+            name: text(7),
+            ..Target::default()
+        };
+        Some(Self::Resource { verb: text(2).unwrap_or_default(), target })
+    }
+}
+
+/// Returns the fields of a Protobuf message that have a length.
+fn fields(mut message: &[u8]) -> BTreeMap<u64, &[u8]> {
+    fn number(bytes: &mut &[u8]) -> u64 {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let Some((byte, rest)) = bytes.split_first() else { break };
+            *bytes = rest;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        number
+    }
+    let mut fields = BTreeMap::new();
+    while !message.is_empty() {
+        let tag = number(&mut message);
+        let value = number(&mut message);
+        if tag & 7 == 2 {
+            let (text, rest) =
+                message.split_at(usize::try_from(value).unwrap_or(0).min(message.len()));
+            fields.insert(tag >> 3, text);
+            message = rest;
+        }
+    }
+    fields
 }
 
 /// The 403 in the words of the server's `ForbiddenMessage`.

@@ -121,6 +121,9 @@ impl Discovery {
             versions.push(json!({"version": version, "resources": [], "freshness": "Current"}));
             versions.len() - 1
         });
+        if versions[at].get("resources").is_none() {
+            versions[at]["resources"] = json!([]);
+        }
         let resources = versions[at]["resources"].as_array_mut();
         resources.expect("an array of resources").push(resource);
         let list = resource_list(group, &versions[at]);

@@ -2,7 +2,7 @@
 //! its `items`; a client that reads from a stream may rely on that, but `serde_json` alone would
 //! sort them the other way round.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The fields that come first, in this order; all others follow by name.
 const FIRST: &[&str] = &[
@@ -66,4 +66,72 @@ fn write(value: &Value, text: &mut String) {
 /// The string at a JSON pointer, or "".
 pub(crate) fn string<'a>(value: &'a Value, pointer: &str) -> &'a str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Applies a JSON merge patch (RFC 7386).
+pub(crate) fn merge(into: &mut Value, patch: &Value) {
+    merge_with(into, patch, &|into, patch| *into = patch.clone());
+}
+
+/// Applies a strategic merge patch, for the lists that kubectl changes here: their items are merged by name.
+pub(crate) fn merge_strategically(into: &mut Value, patch: &Value) {
+    merge_with(into, patch, &|into, patch| match (into, patch) {
+        (Value::Array(items), Value::Array(patches)) => {
+            for patch in patches {
+                let named = items.iter_mut().find(|item| item["name"] == patch["name"]);
+                match named {
+                    Some(item) => merge_strategically(item, patch),
+                    None => items.push(patch.clone()),
+                }
+            }
+        }
+        (into, patch) => *into = patch.clone(),
+    });
+}
+
+/// Merges the fields of objects; `other` merges anything else.
+fn merge_with(into: &mut Value, patch: &Value, other: &dyn Fn(&mut Value, &Value)) {
+    let Value::Object(patches) = patch else {
+        return other(into, patch);
+    };
+    if !into.is_object() {
+        *into = json!({});
+    }
+    let fields = into.as_object_mut().expect("an object");
+    // Directives about an order that stays.
+    for (name, patch) in patches.iter().filter(|(name, _)| !name.starts_with("$setElementOrder/")) {
+        if patch.is_null() {
+            fields.remove(name);
+        } else {
+            merge_with(fields.entry(name).or_insert(Value::Null), patch, other);
+        }
+    }
+}
+
+/// Applies a JSON patch (RFC 6902) of additions, replacements and removals; `None` if a path leads nowhere.
+pub(crate) fn patched(mut object: Value, patch: &Value) -> Option<Value> {
+    for step in patch.as_array()? {
+        let (parent, last) = step["path"].as_str()?.rsplit_once('/')?;
+        let last = last.replace("~1", "/").replace("~0", "~");
+        let value = step.get("value").cloned();
+        match (step["op"].as_str()?, object.pointer_mut(parent)?) {
+            ("add", Value::Array(items)) if last == "-" => items.push(value?),
+            ("add", Value::Array(items)) => {
+                let at = last.parse().ok().filter(|at| *at <= items.len())?;
+                items.insert(at, value?);
+            }
+            ("add", Value::Object(fields)) => drop(fields.insert(last, value?)),
+            ("replace", Value::Array(items)) => {
+                *items.get_mut(last.parse::<usize>().ok()?)? = value?;
+            }
+            ("replace", Value::Object(fields)) => *fields.get_mut(&last)? = value?,
+            ("remove", Value::Array(items)) => {
+                let at = last.parse().ok().filter(|at| *at < items.len())?;
+                items.remove(at);
+            }
+            ("remove", Value::Object(fields)) => drop(fields.remove(&last)?),
+            _ => return None,
+        }
+    }
+    Some(object)
 }

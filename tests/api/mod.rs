@@ -32,7 +32,7 @@ pub(crate) mod client;
 pub(crate) mod discovery;
 mod faults;
 pub(crate) mod http;
-mod json;
+pub(crate) mod json;
 pub(crate) mod kubeconfig;
 mod list;
 mod log;
@@ -43,7 +43,7 @@ mod recorded;
 pub(crate) mod server;
 pub(crate) mod tls;
 mod workload;
-mod writes;
+pub(crate) mod writes;
 
 #[allow(
     unused_imports,

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kubectl_hpa::apimachinery::selector::{LabelSelector, Labels};
+use kubectl_hpa::apiserver::default::AdmissionRules;
+use kubectl_hpa::version::Version;
 use serde_json::{Value, json};
 
 use super::authorize::Rights;
@@ -40,6 +42,8 @@ pub(crate) struct Cluster {
     pub(super) documents: BTreeMap<String, String>,
     /// By group version and resource.
     collections: BTreeMap<(String, String), Collection>,
+    /// What it takes as the spec of an HPA that is patched.
+    pub(super) admission: AdmissionRules,
     /// How many writes of a scale were executed.
     pub(crate) scaled: usize,
     /// The current `resourceVersion`.
@@ -117,6 +121,7 @@ impl Cluster {
             overrides: BTreeMap::new(),
             documents: BTreeMap::from([("/version".to_owned(), version)]),
             collections: BTreeMap::new(),
+            admission: AdmissionRules::of(&Version::newest()),
             scaled: 0,
             revision: RECORDED_REVISION,
             compacted: 0,
@@ -165,6 +170,12 @@ impl Cluster {
             version[field] = value.clone();
         }
         self.documents.insert("/version".to_owned(), ordered(&version));
+        self
+    }
+
+    /// Sets what it takes as the spec of an HPA; the default is what the newest version does.
+    pub(crate) fn admission(&mut self, rules: AdmissionRules) -> &mut Self {
+        self.admission = rules;
         self
     }
 
@@ -224,6 +235,12 @@ impl Cluster {
     /// Revokes one right, written as in [`allow`](Self::allow), from everyone.
     pub(crate) fn deny(&mut self, user: &str, verb: &str, resource: &str) -> &mut Self {
         self.rights.deny([user, verb, resource]);
+        self
+    }
+
+    /// Gives all revoked rights back.
+    pub(crate) fn restore(&mut self) -> &mut Self {
+        self.rights.restore();
         self
     }
 
@@ -294,6 +311,21 @@ impl Cluster {
         assert!(removed.is_some(), "no {kind} {object:?} to remove");
         collection.scales.remove(&key);
         self
+    }
+
+    /// Whether objects of a kind can be added.
+    pub(crate) fn serves(&self, api_version: &str, kind: &str) -> bool {
+        self.discovery.of_kind(api_version, kind).is_some()
+    }
+
+    /// Returns the state of an object, which has its kind, namespace and name; `None` if it does not exist.
+    pub(crate) fn get(&self, object: &Value) -> Option<Value> {
+        let text = |pointer: &str| string(object, pointer);
+        let (api_version, kind) = (text("/apiVersion"), text("/kind"));
+        let (resource, _) = self.discovery.of_kind(api_version, kind)?;
+        let key = (text("/metadata/namespace").to_owned(), text("/metadata/name").to_owned());
+        let stored = self.collection(api_version, resource)?.objects.get(&key)?;
+        Some(serde_json::from_str(&stored.whole(api_version, kind)).expect("stored JSON"))
     }
 
     /// Adds or replaces the scale of `[namespace, name]` alone, whether or not there is an object.

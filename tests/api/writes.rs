@@ -1,13 +1,18 @@
-//! The effects of writes: the scale of an object, the status of an HPA, an event. Uid and resourceVersion
-//! are preconditions as with the real server, whose messages were recorded.
+//! The effects of writes: the scale of an object, the status of an HPA, an event, and what kubectl patches or deletes.
+//! Uid and resourceVersion are preconditions as with the real server, whose messages were recorded. An HPA that is
+//! patched is converted, validated and defaulted by the rules of the cluster.
 
+use jiff::Timestamp;
+use kubectl_hpa::apiserver::admit::{self, AdmissionError};
+use kubectl_hpa::apiserver::convert::hpa_with_unknown_fields;
+use kubectl_hpa::apiserver::default::AdmissionRules;
 use serde_json::{Value, json};
 
 use super::answer::status;
 use super::authorize::{Target, details};
 use super::discovery::join;
 use super::http::{Answer, Request};
-use super::json::{ordered, string};
+use super::json::{merge, merge_strategically, ordered, patched, string};
 use super::objects::Cluster;
 
 /// Executes a request; `None` if the server does not execute it, or repeats a recorded answer.
@@ -16,10 +21,14 @@ pub(crate) fn act(cluster: &mut Cluster, request: &Request) -> Option<Answer> {
         return None;
     }
     let target = Target::parse(&request.path)?;
-    let body: Value = serde_json::from_slice(&request.body).ok()?;
     let sub = target.subresource.as_deref();
+    if (request.method.as_str(), sub) == ("DELETE", None) {
+        return delete(cluster, request, &target);
+    }
+    let body: Value = serde_json::from_slice(&request.body).ok()?;
     match (request.method.as_str(), target.resource.as_str(), sub) {
-        ("PUT", _, Some("scale")) => scale(cluster, request, &target, &body),
+        ("PUT" | "PATCH", _, Some("scale")) => scale(cluster, request, &target, &body),
+        ("PATCH", _, None) => patch(cluster, request, &target, &body),
         ("PUT", "horizontalpodautoscalers", Some("status")) => {
             hpa_status(cluster, request, &target, &body)
         }
@@ -153,6 +162,100 @@ fn event(cluster: &mut Cluster, request: &Request, target: &Target, mut event: V
         cluster.put(event.clone());
     }
     Answer::json(201, ordered(&event))
+}
+
+/// Patches an object in the way that its media type says.
+fn patch(
+    cluster: &mut Cluster,
+    request: &Request,
+    target: &Target,
+    body: &Value,
+) -> Option<Answer> {
+    let version = join(&target.group, &target.version);
+    let name = target.name.clone()?;
+    let key = (target.namespace.clone().unwrap_or_default(), name.clone());
+    let Some(collection) = cluster.collection(&version, &target.resource) else {
+        return Some(absent(target));
+    };
+    let kind = collection.kind.clone();
+    let Some(stored) = collection.objects.get(&key) else {
+        return Some(absent(target));
+    };
+    let stored: Value = serde_json::from_str(&stored.whole(&version, &kind)).expect("stored JSON");
+    let mut object = stored.clone();
+    match request.header("content-type")? {
+        "application/merge-patch+json" => merge(&mut object, body),
+        "application/strategic-merge-patch+json" if cluster.discovery.built_in(&target.group) => {
+            merge_strategically(&mut object, body);
+        }
+        "application/json-patch+json" => match patched(object, body) {
+            Some(patched) => object = patched,
+            None => {
+                let text = "the server rejected our request due to an error in our request";
+                return Some(status(422, "Invalid", text, Some(json!({}))));
+            }
+        },
+        other => {
+            let text = format!("the body of the request was in an unknown format - {other}");
+            return Some(status(415, "UnsupportedMediaType", &text, Some(json!({}))));
+        }
+    }
+    let mut warnings = Vec::new();
+    if kind == "HorizontalPodAutoscaler" {
+        (object, warnings) = match updated(&stored, &object, cluster.admission) {
+            Ok(updated) => updated,
+            Err(AdmissionError::Decode(error)) => {
+                let text = format!(
+                    "HorizontalPodAutoscaler in version \"{}\" cannot be handled as a \
+                     HorizontalPodAutoscaler: {}",
+                    target.version, error.message
+                );
+                return Some(status(400, "BadRequest", &text, None));
+            }
+            Err(AdmissionError::Invalid(error)) => {
+                return Some(status(422, "Invalid", &error.to_string(), Some(details(target))));
+            }
+        };
+    }
+    if request.parameter("dryRun") != Some("All") {
+        cluster.edit(&version, &kind, [&key.0, &name], |stored| *stored = object.clone());
+    }
+    let answer = Answer::json(200, ordered(&object));
+    Some(warnings.iter().fold(answer, |answer, warning| {
+        answer.with("Warning", format!("299 - \"{}\"", warning.replace('"', "\\\"")))
+    }))
+}
+
+/// Returns an HPA as the API server stores an update of it, and its warnings about unknown fields.
+pub(crate) fn updated(
+    stored: &Value,
+    sent: &Value,
+    rules: AdmissionRules,
+) -> Result<(Value, Vec<String>), AdmissionError> {
+    let (old, _) = hpa_with_unknown_fields(&stored.to_string())?;
+    let (new, unknown) = hpa_with_unknown_fields(&sent.to_string())?;
+    let version = new.version;
+    let hpa = admit::update(&old.into_hpa(), new.spec, version, rules, Timestamp::UNIX_EPOCH)?;
+    let mut object = sent.clone();
+    object["spec"] = serde_json::to_value(&hpa.spec).expect("a spec is JSON");
+    let warnings = unknown.first.iter().map(|field| format!("unknown field \"{}\"", field.path));
+    Ok((object, warnings.collect()))
+}
+
+fn delete(cluster: &mut Cluster, request: &Request, target: &Target) -> Option<Answer> {
+    let version = join(&target.group, &target.version);
+    let name = target.name.as_deref()?;
+    let namespace = target.namespace.as_deref().unwrap_or_default();
+    let collection = cluster.collection(&version, &target.resource)?;
+    let kind = collection.kind.clone();
+    let Some(object) = collection.objects.get(&(namespace.to_owned(), name.to_owned())) else {
+        return Some(absent(target));
+    };
+    let answer = Answer::json(200, object.whole(&version, &kind));
+    if request.parameter("dryRun") != Some("All") {
+        cluster.remove(&version, &kind, [namespace, name]);
+    }
+    Some(answer)
 }
 
 impl Cluster {

@@ -9,6 +9,7 @@ mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use std::{env, fs};
@@ -275,6 +276,47 @@ fn apply_writes_once_and_only_what_it_was_asked_for() {
         assert_ne!(writer.as_deref(), Some("kubectl-hpa"), "nothing was written");
     }
     assert!(won, "the controller was first each time");
+}
+
+/// The printed commands that write something are taken by the API server as they are printed, without a warning.
+#[test]
+#[ignore = "needs a cluster: cargo test --test cluster -- --ignored --nocapture"]
+fn printed_commands_are_taken() {
+    const WITH_DRY_RUN: [&str; 5] = ["patch", "scale", "set", "annotate", "delete"];
+    let Some(space) = Space::new("commands") else { return };
+    let hpas = space.load(&[]);
+    space.wait_for_pods();
+    let (mut tried, mut wrong) = (BTreeSet::new(), Vec::new());
+    // A bound above or below the replicas brings about other findings.
+    for bounds in [&[][..], &["--max", "1"], &["--min", "5"]] {
+        for name in &hpas {
+            let verb = if bounds.is_empty() { "explain" } else { "predict" };
+            let flags = [bounds, &["-o", "json"]].concat();
+            let (_, answer, errors) = space.program(verb, name, &flags);
+            let Ok(answer) = serde_json::from_str::<Value>(&answer) else {
+                panic!("{verb} {name} {flags:?}: {errors}");
+            };
+            let findings = answer["findings"].as_array().into_iter().flatten();
+            let commands = findings.flat_map(|it| it["commands"].as_array().into_iter().flatten());
+            for command in commands.filter_map(Value::as_str) {
+                let verb = command.split(' ').nth(1).unwrap_or_default();
+                if !WITH_DRY_RUN.contains(&verb) || command.contains("--dry-run") {
+                    continue;
+                }
+                let shape = command.replace(|letter: char| letter.is_ascii_digit(), "0");
+                if !tried.insert(shape.replace(name, "NAME")) {
+                    continue;
+                }
+                let pasted = format!("{command} --dry-run=server");
+                let ran = Command::new("sh").args(["-c", &pasted]).output().unwrap();
+                if !ran.status.success() || !ran.stderr.is_empty() {
+                    wrong.push(format!("{pasted}: {}", String::from_utf8_lossy(&ran.stderr)));
+                }
+            }
+        }
+    }
+    eprintln!("tried:\n{}", tried.into_iter().collect::<Vec<_>>().join("\n"));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// The roles of `examples/rbac`, with names of their own, for a user who has nothing else.

@@ -484,7 +484,13 @@ fn what_cannot_be_an_address_or_a_name_is_refused() {
     ] {
         let error =
             format!("error: the port{port} of the server's address is not one from 0 to 65535\n");
-        explain(NAME, &["-s", place]).fails(2, &[&error]);
+        explain(NAME, &["-s", place])
+            .fails(2, &[&error, "hint: it is that of --server, or of the"]);
+    }
+    for place in ["ftp://127.0.0.1", "127.0.0.1/x"] {
+        let error =
+            "error: the server's address is not a URL of http or https, or a host:port pair";
+        explain(NAME, &["-s", place]).fails(2, &[error, "hint: it is that of --server, or of the"]);
     }
     for name in [".", "..", "hpa/.."] {
         explain(name, &[]).fails(2, &["error: invalid resource name \".", "may not be '."]);

@@ -55,10 +55,10 @@ fn a_namespace_all_of_them_or_a_selection() {
         ran.stdout,
         "\
 NAME  REFERENCE        TARGETS             CURRENT  WANTED  FINDING
-api   Deployment/api   cpu: <unknown>/20%       12      10  above-max (+1)
-cart  Deployment/cart  cpu: 50%/20%              3       6  rate-limited (+1)
-pay   Deployment/pay   cpu: 50%/20%              3       6  rate-limited (+1)
-web   Deployment/web   cpu: 50%/20%              3       6  rate-limited (+1)
+api   Deployment/api   cpu: <unknown>/20%       12      10  above-max
+cart  Deployment/cart  cpu: 50%/20%              3       6  rate-limited
+pay   Deployment/pay   cpu: 50%/20%              3       6  rate-limited
+web   Deployment/web   cpu: 50%/20%              3       6  rate-limited
 "
     );
     let wide = list(&server, &["-n", "shop", "-o", "wide"]);
@@ -67,10 +67,10 @@ web   Deployment/web   cpu: 50%/20%              3       6  rate-limited (+1)
         wide.stdout,
         "\
 NAME  REFERENCE        TARGETS             CURRENT  WANTED  MIN  MAX  PROPOSAL  WINNER  LIMIT         FINDING
-api   Deployment/api   cpu: <unknown>/20%       12      10    2   10         -  -       maxReplicas   above-max (+1)
-cart  Deployment/cart  cpu: 50%/20%              3       6    2   10         8  cpu     ScaleUpLimit  rate-limited (+1)
-pay   Deployment/pay   cpu: 50%/20%              3       6    2   10         8  cpu     ScaleUpLimit  rate-limited (+1)
-web   Deployment/web   cpu: 50%/20%              3       6    2   10         8  cpu     ScaleUpLimit  rate-limited (+1)
+api   Deployment/api   cpu: <unknown>/20%       12      10    2   10         -  -       maxReplicas   above-max
+cart  Deployment/cart  cpu: 50%/20%              3       6    2   10         8  cpu     ScaleUpLimit  rate-limited
+pay   Deployment/pay   cpu: 50%/20%              3       6    2   10         8  cpu     ScaleUpLimit  rate-limited
+web   Deployment/web   cpu: 50%/20%              3       6    2   10         8  cpu     ScaleUpLimit  rate-limited
 "
     );
     for (args, want) in [

@@ -21,6 +21,7 @@ mod model;
 mod named;
 mod names;
 mod past;
+mod pasted;
 mod predict;
 mod prometheus;
 mod roles;

@@ -242,7 +242,7 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
 #[test]
 fn assumed_pods_are_not_saved() {
     let explained = answer(&["explain", "web", "-f", "-"], HPA, &[]);
-    let hint = "; `kubectl hpa predict web -n shop -f - --replicas 3 --cpu 80%` assumes its pods";
+    let hint = "; `kubectl hpa predict web -n shop -f - --replicas 3 --cpu 80%` assumes the pods";
     assert!(explained.contains(hint), "{explained}");
     let path = directory("assumed_pods").join("state.json");
     let path = path.to_str().expect("a path in UTF-8");
@@ -255,6 +255,82 @@ fn assumed_pods_are_not_saved() {
     let verdict = |page: &str| page.lines().find(|it| it.contains("SCALE UP")).map(str::to_owned);
     let again = answer(&[&predict[..], &["-f", path]].concat(), "", &[]);
     assert!(verdict(&again).is_some() && verdict(&again) == verdict(&first), "{again}");
+}
+
+/// What is printed for pasting answers, or says what it still lacks.
+#[test]
+fn commands_that_assume_pods_can_be_pasted() {
+    let container = "  - {type: ContainerResource, containerResource: {name: cpu, container: app, \
+                     target: {type: Utilization, averageUtilization: 60}}}\n";
+    let two = HPA.trim_end().to_owned() + "\n" + container;
+    let target = REST.split("---").find(|it| it.contains("Deployment")).expect("a Deployment");
+    let unstated = target.replace("replicas: 2, s", "s").replace("status: {replicas: 2}", "");
+    assert!(!unstated.contains("replicas"), "{unstated}");
+    let of_keda = "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: web, namespace: shop}\n\
+                   spec: {scaleTargetRef: {name: web}, minReplicaCount: 1, triggers: [{type: cpu, metricType: Utilization, \
+                   metadata: {value: '70'}}]}\n";
+    let lacks_value = "state what is missing, such as --cpu 80%";
+    for (input, lacks) in [
+        (HPA.to_owned(), None),
+        (two, None),
+        (documents(&[HPA, target]), None),
+        (documents(&[HPA, &unstated]), None),
+        (of_keda.to_owned(), Some(lacks_value)),
+    ] {
+        let explained = run(&["explain", "web", "-f", "-"], &input, &[]);
+        let shown = [text(&explained.stdout), text(&explained.stderr)].concat();
+        let commands = shown.split('`').filter_map(|it| Some(it.split_once("predict ")?.1));
+        let commands: Vec<&str> = commands.collect();
+        let [command] = commands[..] else { panic!("{shown}") };
+        let words = command.split(' ').map(|word| word.trim_matches('\''));
+        let words = std::iter::once("predict").chain(words);
+        let pasted = run(&Vec::from_iter(words), &input, &[]);
+        let says = text(&pasted.stderr);
+        match lacks {
+            None => assert!(text(&pasted.stdout).contains("SCALE UP"), "{command}: {says}"),
+            Some(lacks) => assert!(says.contains(lacks), "{command}: {says}"),
+        }
+    }
+}
+
+/// A chart may have a pod that tests it. Whatever that requests, and whether the target selects it, it does not run.
+#[test]
+fn a_pod_without_a_status_is_only_a_manifest() {
+    let target = REST.split("---").find(|it| it.contains("Deployment")).expect("a Deployment");
+    let target = target.replace("status: {replicas: 2}", "");
+    let typed = ["predict", "-f", "-", "--replicas", "4", "--cpu", "90%"];
+    let alone = answer(&typed, &documents(&[HPA, &target]), &[]);
+    for (labels, requests) in [("{app: web}", "{cpu: 10m}"), ("{app: web}", "{}"), ("{}", "{}")] {
+        let pod = format!(
+            "apiVersion: v1\nkind: Pod\nmetadata: {{name: web-test, namespace: shop, labels: {labels}}}\n\
+             spec: {{containers: [{{name: wget, resources: {{requests: {requests}}}}}]}}\n"
+        );
+        let with_test = answer(&typed, &documents(&[HPA, &target, &pod]), &[]);
+        let note = "skipped Pod/web-test: without a status it is a manifest, and does not run";
+        assert!(with_test.contains(note), "{with_test}");
+        let without_notes = |page: &str| page.split("\nNOTES").next().map(str::to_owned);
+        assert_eq!(without_notes(&with_test), without_notes(&alone), "{labels} {requests}");
+    }
+}
+
+/// The only manifest of the target may be that of a candidate, also of one whose settings are varied.
+#[test]
+fn pods_are_assumed_from_the_target_of_a_candidate() {
+    let target = REST.split("---").find(|it| it.contains("Deployment")).expect("a Deployment");
+    let template = ", template: {metadata: {labels: {app: web}}, spec: {containers: [{name: app, image: web, \
+                    resources: {requests: {cpu: 100m}}}]}}}";
+    let target = target.replace("{app: web}}}", &format!("{{app: web}}}}{template}"));
+    let target = target.replace("status: {replicas: 2}", "");
+    let path = directory("target_of_a_candidate").join("new.yaml");
+    fs::write(&path, documents(&[HPA, &target])).expect("a file");
+    let path = path.to_str().expect("a path in UTF-8");
+    let typed = ["predict", "-f", "-", "--hpa", path, "--cpu", "90%", "--for", "1m"];
+    for more in [&[][..], &["--vary", "max=4,5"]] {
+        let page = answer(&[&typed[..], more].concat(), HPA, &[]);
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        let want = format!("2 pods, ready and alike, as Deployment/web in {path} makes them");
+        assert!(page.contains(&want), "{page}");
+    }
 }
 
 /// Returns the error and the hint of a run without an answer, and its exit code.
@@ -400,6 +476,10 @@ fn bad_input_is_refused_with_one_clear_line() {
     let [deployment, pod, metrics] = [0, 1, 2].map(|part| twice(parts[part]));
     let invalid =
         good().replace("maxReplicas: 5", "maxReplicas: -1").replace("name: cpu", "name: ''");
+    let misspelt_kind = HPA.replace("PodAutoscaler", "PodAutoScaler");
+    let short_version = HPA.replace("autoscaling/v2", "v2");
+    let no_version = HPA.replace("apiVersion: autoscaling/v2\n", "");
+    let misspelt_field = HPA.replace("maxReplicas", "maxreplicas");
     for (input, said, hinted) in [
         (&b""[..], "failed to read IN: it is empty", None),
         (b"\n# nothing\n---\n", "failed to read IN: it is empty", None),
@@ -480,7 +560,42 @@ fn bad_input_is_refused_with_one_clear_line() {
         (
             REST.as_bytes(),
             "no HorizontalPodAutoscaler web in the input",
-            Some("the input has no HorizontalPodAutoscaler"),
+            Some("it has Deployment/web, Pod/web-1, 1 value of a metrics API"),
+        ),
+        (
+            misspelt_kind.as_bytes(),
+            "no HorizontalPodAutoscaler web in the input",
+            Some("it has the kind HorizontalPodAutoScaler: did you mean HorizontalPodAutoscaler?"),
+        ),
+        (
+            short_version.as_bytes(),
+            "no HorizontalPodAutoscaler web in the input",
+            Some("a HorizontalPodAutoscaler has the apiVersion v2: did you mean autoscaling/v2?"),
+        ),
+        (
+            no_version.as_bytes(),
+            "no HorizontalPodAutoscaler web in the input",
+            Some("a HorizontalPodAutoscaler has no apiVersion: add autoscaling/v2"),
+        ),
+        (
+            b"apiVersion: v1\nkind: List\nitems: []\n",
+            "no HorizontalPodAutoscaler web in the input",
+            Some("it has no objects"),
+        ),
+        (
+            misspelt_field.as_bytes(),
+            "IN: HorizontalPodAutoscaler.autoscaling \"web\" is invalid: \
+             [spec.maxReplicas: Required value: must be set and greater than 0, \
+             spec.maxReplicas: Invalid value: 0: must be greater than or equal to `minReplicas`]",
+            Some(
+                "the API server would reject this manifest with these causes, and ignores what it does not know: \
+                 unknown field \"spec.maxreplicas\", did you mean \"spec.maxReplicas\"?",
+            ),
+        ),
+        (
+            b"{{- if .Values.hpa }}\nkind: a\n{{- end }}\n",
+            "failed to read IN:1:2: key must be a string",
+            Some("this is a template: use the output of `helm template` or `kustomize build`"),
         ),
     ] {
         let path = file("bad_input", input);
@@ -494,7 +609,16 @@ fn bad_input_is_refused_with_one_clear_line() {
 fn files_that_cannot_be_read_are_named() {
     let empty = directory("files_that_cannot_be_read");
     let empty = empty.to_str().expect("a path in UTF-8");
+    let values = directory("values_alone");
+    fs::write(values.join("values.yaml"), "replicas: 2\n").expect("a file");
+    let values = values.to_str().expect("a path in UTF-8");
+    let only = format!("it has no objects, only files without a kind: {values}/values.yaml");
     for (args, said, hinted) in [
+        (
+            vec!["-f", values],
+            "no HorizontalPodAutoscaler web in the input".to_owned(),
+            Some(&*only),
+        ),
         (
             vec!["-f", "missing.yaml"],
             "failed to read missing.yaml: no such file or directory".to_owned(),
@@ -514,6 +638,66 @@ fn files_that_cannot_be_read_are_named() {
         assert_eq!((error, code), (said, Some(2)));
         assert_eq!(hint.as_deref(), hinted);
     }
+}
+
+#[test]
+fn words_of_fail_on_that_are_not_known_have_near_ones() {
+    let codes = "findings are named by their codes: \
+                 https://github.com/kubectl-hpa/kubectl-hpa/blob/main/docs/findings.md lists them";
+    for (verb, word, hinted) in [
+        ("predict", "limit", "did you mean limited?"),
+        ("predict", "scaledown", "did you mean scale-down?"),
+        ("predict", "max", "did you mean maxed or run-maxed or at-max or above-max?"),
+        ("predict", "at-mx", "did you mean at-max?"),
+        ("predict", "nonsense", codes),
+        ("explain", "maxed", "maxed is a condition of `kubectl-hpa predict --fail-on`"),
+        ("explain", "max", "did you mean at-max or above-max?"),
+        ("explain", "nonsense", codes),
+    ] {
+        let output = run(&[verb, "web", "-f", "-", "--fail-on", word], &good(), &[]);
+        let (error, hint, code) = refusal(&output);
+        assert_eq!((error, code), (format!("unknown finding {word:?}"), Some(2)));
+        assert_eq!(hint.as_deref(), Some(hinted), "{verb} {word}");
+    }
+}
+
+#[test]
+fn files_without_objects_beside_manifests_are_skipped_with_a_note() {
+    let chart = directory("chart");
+    for (name, text) in [
+        ("all.yaml", &*good()),
+        ("empty.yaml", ""),
+        ("package.json", r#"{"name": "web"}"#),
+        ("values.yaml", "replicas: 2\n---\n- a\n"),
+    ] {
+        fs::write(chart.join(name), text).expect("a file");
+    }
+    let chart = chart.to_str().expect("a path in UTF-8");
+    let args = ["explain", "web", "-f", chart, "-o", "json"];
+    let object: Value = serde_json::from_str(&answer(&args, "", &[])).expect("JSON");
+    assert_eq!(object["outcome"]["scaleTo"], 3);
+    let skipped =
+        |name: &str| json!(format!("{chart}/{name} is skipped: it has no Kubernetes object"));
+    let notes = object["notes"].as_array().expect("notes");
+    for name in ["empty.yaml", "package.json", "values.yaml"] {
+        assert!(notes.contains(&skipped(name)), "{name}: {notes:?}");
+    }
+    // A broken one is not skipped.
+    fs::write(Path::new(chart).join("values.yaml"), "a: b: c\n").expect("a file");
+    let (error, ..) = refusal(&run(&args, "", &[]));
+    assert!(error.starts_with(&format!("failed to read {chart}/values.yaml:1:")), "{error}");
+}
+
+#[test]
+fn a_sample_without_a_timestamp_is_of_unknown_age() {
+    let untimed = good().replace("timestamp: 2026-11-21T07:00:00Z\n", "");
+    let text = answer(&["explain", "web", "-f", "-"], &untimed, &[]);
+    assert!(!text.contains("0001-01-01") && !text.contains("older than"), "{text}");
+    let note = "the metrics of 1 of 1 pods state no timestamp, so their age is unknown";
+    let object: Value =
+        serde_json::from_str(&answer(&["explain", "web", "-f", "-", "-o", "json"], &untimed, &[]))
+            .expect("JSON");
+    assert!(object["notes"].as_array().expect("notes").contains(&json!(note)), "{object}");
 }
 
 #[test]
@@ -581,16 +765,16 @@ fn the_hpa_is_found_by_name_and_namespace() {
         (
             vec!["web"],
             &two,
-            "2 HorizontalPodAutoscalers named web in the input: shop/web in standard input, \
-             test/web in standard input",
+            "2 HorizontalPodAutoscalers named web in the input: shop/web (standard input:1), \
+             test/web (standard input:41)",
             "name the namespace with -n",
         ),
         (
             vec!["web", "-n", "shop"],
             &twice,
-            "2 HorizontalPodAutoscalers named web in the input: shop/web in standard input, \
-             shop/web in standard input",
-            "remove all but one of the files",
+            "2 HorizontalPodAutoscalers named web in the input: shop/web (standard input:1), \
+             shop/web (standard input:41)",
+            "keep one of them",
         ),
         (
             vec!["api"],
@@ -627,8 +811,39 @@ fn predict_takes_one_hpa_and_no_name_if_there_is_only_one() {
             "no HorizontalPodAutoscaler in the namespace prod of the input",
             Some("it has shop/web"),
         ),
-        (&[], &REST.to_owned(), "the input has no HorizontalPodAutoscaler", None),
+        (
+            &[],
+            &REST.to_owned(),
+            "the input has no HorizontalPodAutoscaler",
+            Some("it has Deployment/web, Pod/web-1, 1 value of a metrics API"),
+        ),
         (&["web", "api"], &several(), "predict takes one HPA, not 2: web, api", None),
+        (
+            &["web", "deploy"],
+            &several(),
+            "predict takes one HPA, not 2: web, deploy",
+            Some("a type comes first: deploy NAME"),
+        ),
+        (
+            &["web", "api.yaml"],
+            &several(),
+            "predict takes one HPA, not 2: web, api.yaml",
+            Some("to read api.yaml, use -f api.yaml"),
+        ),
+        (
+            &["deplyo/web"],
+            &several(),
+            "no HorizontalPodAutoscaler deplyo/web in the input",
+            Some(
+                "deplyo is not a known type, so it is read as a namespace: did you mean deploy/web?",
+            ),
+        ),
+        (
+            &["pod/web"],
+            &several(),
+            "no HorizontalPodAutoscaler pod/web in the input",
+            Some("a pod has no HPA of its own: name the workload, such as deploy/NAME"),
+        ),
         (
             &["shop/web", "-n", "test"],
             &several(),
@@ -770,7 +985,12 @@ fn what_no_list_can_be_made_of_is_refused() {
     let remembers = several().replace(STATE, &remembers);
     let gate = several().replace(STATE, &format!("{STATE}memory: unknown\n"));
     for (args, input, said, hinted) in [
-        (&[][..], REST, "the input has no HorizontalPodAutoscaler", None),
+        (
+            &[][..],
+            REST,
+            "the input has no HorizontalPodAutoscaler",
+            Some("it has Deployment/web, Pod/web-1, 1 value of a metrics API"),
+        ),
         (
             &[],
             &documents(&[&good(), HPA]),

@@ -225,5 +225,15 @@ fn pictures_show_what_the_program_prints() {
         );
         let light = format!("<img src=\"docs/images/{screen}-light.svg\" alt=\"");
         assert!(readme.contains(&dark) && readme.contains(&light), "README.md lacks {screen}");
+        // Each number in the words for those who do not see the picture is in the picture.
+        let (_, rest) = readme.split_once(&light).expect("the words");
+        let (words, _) = rest.split_once('"').expect("an end");
+        let picture = fs::read_to_string(directory.join(format!("{screen}-light.svg")));
+        let picture = picture.expect("a picture");
+        let numbers = words.split(|c: char| !c.is_ascii_digit() && c != '.' && c != '%');
+        let numbers = numbers.map(|word| word.trim_end_matches('.'));
+        for number in numbers.filter(|word| !word.is_empty()) {
+            assert!(picture.contains(number), "the picture of {screen} has no {number}: {words}");
+        }
     }
 }

@@ -369,6 +369,14 @@ pub(crate) fn unknown_of(object: &Value, spec: Shape) -> UnknownFields {
     unknown
 }
 
+/// The known field that was probably meant: one that is typed alike, or the only one that begins with the name.
+fn meant<'k>(name: &str, known: impl Iterator<Item = &'k str> + Clone) -> Option<&'k str> {
+    const LEAST: usize = 4;
+    let mut longer = known.clone().filter(|own| name.len() >= LEAST && own.starts_with(name));
+    let only = longer.next().filter(|_| longer.next().is_none());
+    nearest(name, known).or(only)
+}
+
 /// Goes through an object with fields of any value and with `fields`.
 fn of_object(
     path: &str,
@@ -389,8 +397,8 @@ fn of_object(
             Some((_, Of(names, fields))) => (names(), *fields),
             None if any.contains(&&**name) => continue,
             None => {
-                let known = fields.iter().map(|(known, _)| *known);
-                unknown.add(&path, || nearest(name, known.chain(any.iter().copied())).map(at));
+                let known = fields.iter().map(|(known, _)| *known).chain(any.iter().copied());
+                unknown.add(&path, || meant(name, known).map(at));
                 continue;
             }
         };
@@ -409,8 +417,8 @@ fn of_object(
 mod tests {
     use serde_json::json;
 
+    use super::meant;
     use super::{HpaVersion, unknown_fields, unknown_in_workload};
-    use crate::apimachinery::names::nearest;
 
     #[test]
     fn every_level_of_every_version_knows_its_fields() {
@@ -453,7 +461,7 @@ mod tests {
             (
                 HpaVersion::V2,
                 json!({"spec": {"behavior": {"scaleDown": {"policies": [{"period": 1}]}}}}),
-                r#"unknown field "spec.behavior.scaleDown.policies[0].period""#,
+                r#"unknown field "spec.behavior.scaleDown.policies[0].period", did you mean "spec.behavior.scaleDown.policies[0].periodSeconds"?"#,
             ),
             (
                 HpaVersion::V2,
@@ -483,15 +491,18 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_much_alike_is_meant() {
+    fn only_what_is_much_alike_or_begins_alike_is_meant() {
         for (name, want) in [
             ("minreplicas", Some("minReplicas")),
             ("target", None),
             ("behaviour", Some("behavior")),
             ("", None),
             ("ü", None),
+            ("stabilizationWindow", Some("stabilizationWindowSeconds")),
+            ("b", None),
         ] {
-            assert_eq!(nearest(name, ["minReplicas", "behavior"].into_iter()), want, "{name}");
+            let known = ["minReplicas", "behavior", "stabilizationWindowSeconds"].into_iter();
+            assert_eq!(meant(name, known), want, "{name}");
         }
     }
 

@@ -34,7 +34,7 @@ pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
     }
     causes.extend(validate_strategy(workload, &path));
     let Some(template) = workload.template.as_deref() else { return causes };
-    causes.extend(validate_selector(workload, template, &path));
+    causes.extend(selector(workload));
     let path = path.child("template");
     let spec = &whole["spec"]["template"];
     if !is_admitted {
@@ -50,7 +50,7 @@ const NOT_NEGATIVE: &str = "must be greater than or equal to 0";
 /// How the pods are replaced (`ValidateDeploymentStrategy`, and the strategy in `ValidateStatefulSetSpec`).
 fn validate_strategy(workload: &Workload, path: &Path) -> Vec<Cause> {
     let is_stateful = workload.kind == "StatefulSet";
-    let Some(UpdateStrategy { type_, rolling_update }) = &workload.strategy else {
+    let Some(UpdateStrategy { type_, rolling_update, .. }) = &workload.strategy else {
         return Vec::new();
     };
     let path = path.child(if is_stateful { "updateStrategy" } else { "strategy" });
@@ -130,8 +130,9 @@ fn percent(text: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// The selector, which has a default only in old APIs.
-fn validate_selector(workload: &Workload, template: &Pod, path: &Path) -> Option<Cause> {
+/// Returns why the API server would not take the selector, which has a default only in old APIs, with the template.
+pub(crate) fn selector(workload: &Workload) -> Option<Cause> {
+    let path = Path::new("spec");
     let own = path.child("selector");
     let Some(selector) = &workload.selector else {
         return (workload.group == "apps").then(|| own.required(""));
@@ -140,6 +141,7 @@ fn validate_selector(workload: &Workload, template: &Pod, path: &Path) -> Option
         Ok(selector) => selector,
         Err(e) => return Some(Cause { field: "spec.selector".to_owned(), message: e.to_string() }),
     };
+    let template = workload.template.as_deref()?;
     if selector.matches(&template.labels) {
         return None;
     }

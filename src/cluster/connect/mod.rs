@@ -385,7 +385,11 @@ fn user_agent() -> HeaderValue {
 /// Returns the server's address: a bare host and port are https if anything about TLS is configured.
 fn server_uri(cluster: &Cluster) -> Result<Uri, Error> {
     let text = cluster.server.trim_end_matches('/');
-    let fail = || Error::failed("the server's address is not a URL or a host:port pair");
+    const PLACE: &str = "it is that of --server, or of the cluster in the kubeconfig";
+    let fail = || {
+        Error::usage("the server's address is not a URL of http or https, or a host:port pair")
+            .hint(PLACE)
+    };
     let has_scheme = text.contains("://");
     let text = if has_scheme {
         let end = text.find(['?', '#']).unwrap_or(text.len());
@@ -406,7 +410,7 @@ fn server_uri(cluster: &Cluster) -> Result<Uri, Error> {
         let is_number = port.len() <= 10 && port.bytes().all(|c| c.is_ascii_digit());
         let port = if is_number { format!(" {port}") } else { String::new() };
         let message = format!("the port{port} of the server's address is not one from 0 to 65535");
-        return Err(Error::usage(message));
+        return Err(Error::usage(message).hint(PLACE));
     }
     let usable = matches!(uri.scheme_str(), Some("http" | "https"));
     if !usable || uri.host().is_none_or(str::is_empty) {

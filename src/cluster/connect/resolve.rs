@@ -108,7 +108,7 @@ fn unknown<T>(sort: &str, name: &str, known: &BTreeMap<String, T>) -> Error {
 
 fn listed<T>(flag: &str, known: &BTreeMap<String, T>) -> String {
     if known.is_empty() {
-        return "the kubeconfig has none".to_owned();
+        return format!("the kubeconfig has no {}", flag.trim_start_matches('-'));
     }
     let names: Vec<&str> = known.keys().map(String::as_str).collect();
     format!("{flag} may be one of: {}", names.join(", "))
@@ -124,8 +124,9 @@ fn no_server(cluster_name: &str, loaded: &Loaded, nothing: bool) -> Error {
             [] => "neither KUBECONFIG nor HOME is set".to_owned(),
             paths => format!("looked at {}", paths.join(", ")),
         };
-        return Error::failed(format!("no kubeconfig found ({looked})"))
-            .hint("use --kubeconfig or KUBECONFIG");
+        return Error::failed(format!("no kubeconfig found ({looked})")).hint(
+            "use --kubeconfig or KUBECONFIG; explain and predict also read saved objects with -f",
+        );
     }
     let message = if nothing {
         format!("no current-context is set in {}", tried.join(", "))

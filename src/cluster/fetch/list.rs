@@ -436,6 +436,7 @@ impl Fetch<'_> {
                 let objects = (answers.objects(), about.surroundings.objects());
                 let mut surroundings = Surroundings {
                     served_metrics: observed.surroundings.served_metrics.clone(),
+                    custom_version: observed.surroundings.custom_version.clone(),
                     serves_scale: observed.surroundings.serves_scale,
                     ..lists.around(hpa, scale, [&objects.0, &objects.1], apis)
                 };

@@ -17,13 +17,11 @@ use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
 use crate::snapshot::metric::{ExternalMetricValue, MetricValue, PodMetrics};
 use crate::snapshot::note::Note;
 use crate::snapshot::shared::Shared;
+use crate::snapshot::surroundings::CUSTOM;
 use crate::snapshot::{ExternalValue, MetricAnswer, Unread};
 
 /// How many metrics are requested concurrently.
 const AT_ONCE: usize = 8;
-
-/// The group of the custom metrics API.
-pub(super) const CUSTOM: &str = "custom.metrics.k8s.io";
 
 /// Why there is no answer.
 #[derive(Debug, Clone, Default, PartialEq)]

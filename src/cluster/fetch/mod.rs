@@ -50,7 +50,7 @@ use crate::snapshot::evidence::Evidence;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSource, MetricSpec};
 use crate::snapshot::note::{Note, Unlearnt};
 use crate::snapshot::right::Cause;
-use crate::snapshot::surroundings::Surroundings;
+use crate::snapshot::surroundings::{CUSTOM, Surroundings};
 use crate::snapshot::{MetricAnswer, ScaleSelector};
 use crate::version::Version;
 
@@ -104,6 +104,7 @@ pub async fn fetch(
         surroundings.workloads.iter_mut().for_each(|workload| workload.template = None);
     }
     surroundings.served_metrics = needed.surroundings.served_metrics;
+    surroundings.custom_version = needed.surroundings.custom_version;
     surroundings.serves_scale = needed.surroundings.serves_scale;
     keep_names(&mut surroundings, &needed.hpa, &needed.metrics, &objects);
     let mut notes = needed.notes;
@@ -282,6 +283,8 @@ impl Fetch<'_> {
         let needs = Needs::of(hpa);
         let target = &hpa.spec.scale_target_ref;
         let discovered = discovery.as_ref().ok();
+        let asks = hpa.spec.metrics.iter().any(|it| it.api_group() == CUSTOM);
+        surroundings.custom_version = custom.as_ref().ok().filter(|_| asks).cloned();
         surroundings.serves_scale =
             discovered.and_then(|it| it.serves_scale(target.group(), &target.kind));
         let selector = scale.as_ref().ok().map(|scale| &scale.selector);

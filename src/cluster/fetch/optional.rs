@@ -112,9 +112,11 @@ impl OptionalAnswers {
 
 /// Returns the error about a server that lacks the API version that the controller uses.
 pub(super) fn unserved(version: Option<ServerVersion>) -> Error {
-    let server = version
-        .map_or("the server".to_owned(), |version| format!("the server ({})", version.git_version));
-    Error::failed(format!("{server} does not serve autoscaling/v2"))
+    let Some(ServerVersion { git_version, .. }) = version else {
+        return Error::failed("the server does not serve autoscaling/v2")
+            .hint("it states no version either: check that its address is that of an API server");
+    };
+    Error::failed(format!("the server ({git_version}) does not serve autoscaling/v2"))
         .hint("it is served as of Kubernetes v1.23")
 }
 

@@ -47,13 +47,17 @@ pub fn denied(failure: &Failure) -> Error {
 pub(super) fn missing(failure: &Failure) -> Option<MissingRight> {
     (failure.is_forbidden() && !is_of_admission(failure)).then(|| MissingRight {
         right: needed(failure.method, &failure.path),
+        path: failure.path.clone(),
         flags: failure.command_flags.clone(),
     })
 }
 
 /// Returns the missing right, or the failure itself.
 pub(super) fn cause(failure: &Failure) -> Cause {
-    missing(failure).map_or_else(|| Cause::Failed(failure.to_string()), Cause::MissingRight)
+    missing(failure).map_or_else(
+        || Cause::Failed(failure.to_string()),
+        |right| Cause::MissingRight(Box::new(right)),
+    )
 }
 
 /// Whether a write was authorized but refused for its content: by a webhook, say, or a quota.

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use futures_util::{StreamExt, stream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use super::metrics::{CUSTOM, Miss};
+use super::metrics::Miss;
 use super::right::{cause, missing};
 use super::{Fetch, JSON};
 use crate::apimachinery::json;
@@ -26,7 +26,7 @@ use crate::saved::objects::Objects;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
 use crate::snapshot::note::{Note, Unlearnt};
 use crate::snapshot::right::Cause;
-use crate::snapshot::surroundings::Surroundings;
+use crate::snapshot::surroundings::{CUSTOM, Surroundings};
 use crate::snapshot::{MetricAnswer, Scale};
 
 /// How many of them are requested concurrently.

@@ -54,7 +54,15 @@ fn an_api_that_does_not_answer() {
     let unavailable = |group, why, message: &str, service| {
         let message = message.to_owned();
         let metrics = vec![0];
-        let facts = MetricsApiUnavailable { group, metrics, why, message, service };
+        let facts = MetricsApiUnavailable {
+            group,
+            metrics,
+            why,
+            message,
+            service,
+            served_by: None,
+            adapter: None,
+        };
         Some((Severity::Error, true, facts.into()))
     };
     let code = Code::MetricsApiUnavailable;
@@ -72,6 +80,7 @@ fn an_api_that_does_not_answer() {
             message: "no response".to_owned(),
             last_transition_time: None,
         },
+        behind: None,
     });
     let custom = json!({"type": "Pods", "pods": {
         "metric": {"name": "rps"}, "target": build::average("10")}});
@@ -282,7 +291,7 @@ fn a_metric_that_has_no_value() {
     let error = |facts: MetricEmpty| Some((Severity::Error, true, facts.into()));
     let failing_as = |message: &str, refused| {
         let (message, unmapped) = (message.to_owned(), None);
-        let facts = MetricFailing { metric: 0, message, refused, unmapped };
+        let facts = MetricFailing { metric: 0, message, refused, unmapped, served_by: None };
         Some((Severity::Error, true, facts.into()))
     };
     let forbidden = "queue.external.metrics.k8s.io is forbidden: User \"hpa\" cannot list resource \

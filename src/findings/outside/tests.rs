@@ -188,8 +188,9 @@ fn a_scaled_object_that_is_paused() {
         let items = [state(), hpa, build::scale(4)].into_iter().chain(objects);
         let found = find(Code::PausedByKeda, &with_pods(items, 4, cpu));
         let got = found.map(|it| {
-            assert_eq!(it.severity, Severity::Warning);
             let Facts::PausedByKeda(facts) = &it.facts else { panic!("{it:?}") };
+            let severity = if facts.is_whole() { Severity::Warning } else { Severity::Info };
+            assert_eq!(it.severity, severity);
             assert_eq!((&*facts.object, &facts.disabled[..]), ("web", &[Direction::Up][..]));
             (it.explains, facts.annotations.clone())
         });
@@ -255,6 +256,28 @@ fn an_hpa_that_keda_has_taken_away() {
             want.is_some_and(|want| hint.starts_with("paused-by-keda: ") && hint.contains(want));
         assert_eq!(told, want.is_some(), "{object}: {hint}");
         assert_eq!(hint.contains("paused-by-keda"), want.is_some(), "{object}: {hint}");
+    }
+}
+
+#[test]
+fn a_managed_control_plane() {
+    for (version, node, want) in [
+        ("v1.34.2", "aks-nodepool1-12345678-vmss000000", true),
+        ("v1.34.2-eks-0a1b2c3", "ip-10-0-1-2.ec2.internal", true),
+        ("v1.34.2-gke.1043", "gke-prod-default-pool-1a2b3c4d-x7kq", true),
+        // A node of one's own in Azure, a name that only begins alike, and a pod without a node.
+        ("v1.34.2", "k8s-agentpool1-12345678-vmss000000", false),
+        ("v1.34.2", "aks-lab-1", false),
+        ("v1.34.2", "", false),
+    ] {
+        let state = build::state(&json!({"memory": "unknown", "kubernetesVersion": version}));
+        let mut items = with_pods([state, settled(4), build::scale(4)], 4, "54m");
+        for pod in items.iter_mut().filter(|item| item["kind"] == "Pod" && !node.is_empty()) {
+            pod["spec"]["nodeName"] = json!(node);
+        }
+        let found = find(Code::FieldIgnored, &items).expect("the tolerance");
+        let Facts::FieldIgnored(facts) = &found.facts else { panic!("{found:?}") };
+        assert_eq!(facts.is_managed, want, "{version} {node}");
     }
 }
 

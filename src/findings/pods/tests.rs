@@ -381,6 +381,7 @@ fn replicas_without_pods() {
         since: since.map(|it| it.parse().unwrap()),
         metric: Some(0),
         waits_for: None,
+        owned: None,
     };
     let deployment = |status: &str| {
         json!({"apiVersion": "apps/v1", "kind": "Deployment",

@@ -224,6 +224,7 @@ fn shares_that_differ_by_container() {
     let two = state(&[cpu(70)], &["50m", "50m"]);
     let idle = with_container(&two, &build::requesting("proxy", "1"), "98m", "20m");
     let busy = with_container(&two, &build::requesting("proxy", "100m"), "65m", "65m");
+    let small = with_container(&two, &build::requesting("proxy", "10m"), "98m", "20m");
     let share = |container: &str, usage, request, is_counted| Share {
         container: container.into(),
         usage,
@@ -265,6 +266,8 @@ fn shares_that_differ_by_container() {
             diluted(vec![share("app", 196, 200, true), share("proxy", 40, 2000, true)], 1, 3, None),
         ),
         ("not at all", code, busy, None),
+        // The other one is busier: 98% and 200%, of 107% in the pods.
+        ("by a small busy container", code, small, None),
         ("with one container", code, two.clone(), None),
         ("by a container of another pod", code, renamed, None),
         // 82% of 70% for two pods, and 41% with the requests of the sidecars.

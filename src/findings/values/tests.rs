@@ -32,8 +32,8 @@ fn samples_that_are_old() {
         (time, with(&fresh, "PodMetrics", &json!({"timestamp": time.to_string()})))
     };
     let (newest, old) = at(121);
-    let (_, late) = at(31);
-    let (_, young) = at(30);
+    let (_, late) = at(61);
+    let (_, young) = at(60);
     let mixed = {
         let mut items = fresh.clone();
         items.last_mut().unwrap()["timestamp"] = json!(newest.to_string());
@@ -58,7 +58,7 @@ fn samples_that_are_old() {
     let code = Code::StaleSamples;
     check(vec![
         ("more than two minutes", code, old, Some((Severity::Warning, true, facts(2).into()))),
-        ("two windows", code, young, None),
+        ("a minute", code, young, None),
         (
             "an hour, from the external API",
             code,

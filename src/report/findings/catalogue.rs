@@ -19,15 +19,15 @@ pub fn entry(code: Code) -> Entry {
             "Correct `scaleTargetRef`, or create the target.",
         ),
         Code::ScaleNotWritten => (
-            "The API server refuses to change the scale of the target: as the input says, or as the last status \
-             says of its pass, while this pass would change the replicas as well.",
+            "The API server refuses to change the scale of the target: either the input says so, or the last status \
+             does and this pass would change the replicas, too.",
             "Change what refuses it: an admission webhook, a quota, or a right that the controller lacks.",
         ),
         Code::ControllerSilent => (
             "The controller makes no passes: the lease of the controller manager has run out, the \
              HPA controller is switched off, or no status has been written in several sync periods in which every \
-             pass would have changed it. A CPU usage that has not changed for 10 minutes and is no longer true is \
-             a warning.",
+             pass would have changed it. If the only sign is a CPU value in the status that is wrong and 10 minutes \
+             old, it is a warning.",
             "Look at the controller manager.",
         ),
         Code::OtherWriter => (
@@ -40,7 +40,7 @@ pub fn entry(code: Code) -> Entry {
             "An annotation of the ScaledObject pauses KEDA, in both directions or in one. KEDA \
              removes the HPA of a ScaledObject that is paused altogether; before 2.20, it keeps that of \
              `paused-replicas`, with both bounds at that number.",
-            "Remove the annotation from the ScaledObject.",
+            "Remove the annotation from the ScaledObject, unless it is there on purpose.",
         ),
         Code::FieldIgnored => (
             "The API server drops a field of the spec, or the controller ignores it, as the version \
@@ -81,7 +81,7 @@ pub fn entry(code: Code) -> Entry {
         Code::BlockedByFailedMetric => (
             "A metric fails, and the others propose fewer replicas than there are. The controller removes \
              no replicas while a metric fails, because that metric might propose more.",
-            "Repair the metric, or remove it from the HPA.",
+            "Fix the metric, or remove it from the HPA.",
         ),
         Code::UnknownContainer => (
             "A ContainerResource metric names a container that no pod has.",
@@ -95,12 +95,12 @@ pub fn entry(code: Code) -> Entry {
         Code::SelectorMissing => (
             "The scale of the target has no selector in its status, or none that can be read, so the \
              controller cannot find the pods.",
-            "Have the operator of the kind write a selector to the path that `labelSelectorPath` of \
+            "Make the operator of the kind write a selector to the path that `labelSelectorPath` of \
              its CRD names.",
         ),
         Code::SelectorMatchesNothing => (
             "The target has replicas, and its selector matches no pod, or none that the target owns.",
-            "Have the operator of the kind write a selector that its pods match to the path that \
+            "Make the operator of the kind write a selector that its pods match to the path that \
              `labelSelectorPath` of its CRD names.",
         ),
         Code::SharedPods => (
@@ -117,7 +117,7 @@ pub fn entry(code: Code) -> Entry {
         Code::ForeignPods => (
             "Pods are counted that the target does not own, as their owners show, or that it does \
              not count in its `status.replicas`.",
-            "Give the pods of the target a label of their own, and select by it.",
+            "Relabel the other pods, or create the target anew with a selector of its own: selectors are immutable.",
         ),
         Code::NeverReady => (
             "Pods have never been ready for longer than is usual: for longer than CPU samples may \
@@ -230,8 +230,9 @@ pub fn entry(code: Code) -> Entry {
         Code::SuspectUnit => (
             "A value is off its target by about a factor of 1000 or 1024, or one of their powers; or the \
              target is a fraction and the value a whole number; or the metric is a share by its name, and one of \
-             the two is a fraction and the other a percentage. So the units probably differ. A long queue is far \
-             above its target as well, an idle rate far below, and a tenth of a job for each replica may be meant.",
+             the two is a fraction and the other a percentage. So the units probably differ. It can be wrong: a long \
+             queue is far above its target, too, an idle rate far below, and a tenth of a job for each replica may \
+             be meant.",
             "Set the target in the unit of the value.",
         ),
         Code::MemoryBaseline => (
@@ -257,7 +258,7 @@ pub fn entry(code: Code) -> Entry {
             "Lengthen the window, so that it lasts from one peak to the next.",
         ),
         Code::StaleSamples => (
-            "Samples are older than twice their window, so the pass answers what was true then; or they are \
+            "Samples are older than a minute and twice their window, so the pass answers what was true then; or they are \
              far from the clock of the pass.",
             "Look at the metrics pipeline, or state the time at which the objects were read.",
         ),

@@ -11,7 +11,9 @@ use crate::findings::metrics::{
 };
 use crate::keda;
 use crate::report::words::{count, duration, list, sentence, time};
+use crate::saved::assemble::resource_of;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSource};
+use crate::snapshot::surroundings::ServiceReference;
 
 /// `the external metrics API`
 fn api(group: &str) -> String {
@@ -45,15 +47,35 @@ fn cause(line: &str) -> (&str, Option<&str>) {
     line.split_once(", query: ").map_or((line, None), |(cause, query)| (cause, Some(query)))
 }
 
+/// What Datadog adds to the error about a metric that it does not have.
+const ID: &str = ", datadogmetricid: ";
+/// How the API server begins an error of a backend.
+const INTERNAL: &str = "Internal error occurred: ";
+
 /// Returns the cause of a backend's error, which is its end, as far as a summary has room for it.
 pub(super) fn end(text: &str) -> String {
     const END: usize = 70;
     let (line, _) = cause(text.lines().next().unwrap_or_default());
+    let line = line.split_once(ID).map_or(line, |(cause, _)| cause);
+    let line = line.strip_prefix(INTERNAL).unwrap_or(line);
     let words = line.match_indices(' ').map(|(at, _)| &line[at + 1..]);
     match words.into_iter().find(|rest| rest.chars().count() <= END) {
         Some(rest) if line.chars().count() > END => format!("… {rest}"),
         _ => line.to_owned(),
     }
+}
+
+/// Words what serves an API.
+fn points_at(ServedBy { api, service }: &ServedBy) -> String {
+    format!("The APIService {api} points at the Service {service}.")
+}
+
+/// Returns the advice to let KEDA serve the external metrics, with a command that shows what does.
+fn point_at_keda(ServedBy { api, .. }: &ServedBy) -> (Advice, String) {
+    let advice = Remedy::PointApiService.says(format!(
+        "Point the APIService {api} at KEDA's metrics server: only one server can serve external metrics."
+    ));
+    (advice, format!("kubectl get apiservice {} -o yaml", shell_word(api)))
 }
 
 /// `has`, `have`
@@ -91,41 +113,54 @@ impl About<'_> {
     }
 
     /// Returns a command that asks a metrics API for what the controller asks it.
-    fn ask(&self, metric: usize) -> String {
+    pub(super) fn ask(&self, metric: usize) -> String {
         let spec = self.spec(metric);
         let namespace = &self.hpa().namespace;
         let scale = self.pass.input.snapshot.scale.as_ref().ok();
         let pods = scale.map_or("", |scale| scale.selector.as_str());
         let (name, selector) = (segment(spec.name()), spec.selector());
-        let raw = |path: &str, selectors: &[(&str, &str)]| {
+        let raw = |rest: &str, selectors: &[(&str, &str)]| {
             let given = selectors.iter().filter(|(_, selector)| !selector.is_empty());
             let given: Vec<String> =
                 given.map(|(key, selector)| format!("{key}={}", segment(selector))).collect();
             let query = if given.is_empty() { "" } else { "?" };
-            let (group, given) = (spec.api_group(), given.join("&"));
-            let path = format!("/apis/{group}/v1beta1{path}{query}{given}");
+            let api = self.path_of(spec.api_group());
+            let path = format!("{api}/namespaces/{namespace}/{rest}{query}{}", given.join("&"));
             format!("kubectl get --raw {}", shell_word(&path))
         };
         match spec.source() {
-            MetricSource::External(_) => {
-                raw(&format!("/namespaces/{namespace}/{name}"), &[("labelSelector", &selector)])
-            }
+            MetricSource::External(_) => raw(&name, &[("labelSelector", &selector)]),
             MetricSource::Pods(_) => raw(
-                &format!("/namespaces/{namespace}/pods/*/{name}"),
+                &format!("pods/*/{name}"),
                 &[("labelSelector", pods), ("metricLabelSelector", &selector)],
             ),
-            MetricSource::Object(_) => raw("", &[]),
+            MetricSource::Object(source) => {
+                let object = &source.described_object;
+                let of = match object.is_namespace() {
+                    true => "metrics".to_owned(),
+                    false => {
+                        let resource = resource_of(object.group(), &object.kind);
+                        format!("{resource}/{}", segment(&object.name))
+                    }
+                };
+                raw(&format!("{of}/{name}"), &[("metricLabelSelector", &selector)])
+            }
             _ => {
                 let (namespace, selector) = (shell_word(namespace), shell_word(pods));
                 format!("kubectl top pods -n {namespace} -l {selector}")
             }
         }
     }
+
+    /// Returns the path of a metrics API in the version that the controller asks.
+    fn path_of(&self, group: &str) -> String {
+        format!("/apis/{group}/{}", self.pass.input.surroundings.version_of(group))
+    }
 }
 
 impl Words for MetricsApiUnavailable {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { group, metrics, why, message, service } = self;
+        let Self { group, metrics, why, message, service, served_by, adapter } = self;
         let (api, labels) = (api(group), about.labels(metrics));
         let what = match why {
             Unavailable::Unserved => "is not served",
@@ -144,7 +179,7 @@ impl Words for MetricsApiUnavailable {
         let said = Some(message).filter(|message| !message.is_empty());
         let mut evidence = vec![format!("The group of the API is {group}.")];
         evidence.extend(said.map(|message| format!("The controller gets: {}.", short(message))));
-        evidence.extend(service.as_ref().map(|UnavailableService { name, available }| {
+        evidence.extend(service.as_ref().map(|UnavailableService { name, available, .. }| {
             let since = available
                 .last_transition_time
                 .map_or_else(String::new, |since| format!(" since {}", time(about.now(), since)));
@@ -158,13 +193,21 @@ impl Words for MetricsApiUnavailable {
         let name = known
             .or_else(|| (*group != "custom.metrics.k8s.io").then(|| format!("v1beta1.{group}")));
         let of_keda = about.hpa().scaled_object().filter(|_| *group != "metrics.k8s.io");
-        let (advice, command) = match why {
-            Unavailable::NotFound if of_keda.is_none() => (
+        evidence.extend(served_by.iter().chain(adapter).map(points_at));
+        let (advice, command) = match (why, served_by) {
+            (_, Some(served_by)) => point_at_keda(served_by),
+            (Unavailable::NotFound, None) if of_keda.is_none() => (
                 Remedy::InstallApi.says(format!("Correct the name, or install {serves}.")),
-                format!("kubectl get --raw /apis/{group}/v1beta1"),
+                format!("kubectl get --raw {}", about.path_of(group)),
             ),
-            Unavailable::Unserved if of_keda.is_none() => (
-                Remedy::InstallApi.says(format!("Install {serves}.")),
+            (Unavailable::Unserved, None) if of_keda.is_none() => (
+                Remedy::InstallApi.says(match adapter {
+                    Some(ServedBy { service, .. }) => format!(
+                        "Give the installed adapter, {service}, an APIService of this group and a \
+                         rule for {labels}."
+                    ),
+                    None => format!("Install {serves}."),
+                }),
                 "kubectl get apiservices".to_owned(),
             ),
             _ => (
@@ -175,6 +218,10 @@ impl Words for MetricsApiUnavailable {
                 },
             ),
         };
+        let behind = service.as_ref().and_then(|it| it.behind.as_ref());
+        evidence.extend(behind.map(|ServiceReference { namespace, name }| {
+            format!("It points at the Service {namespace}/{name}, whose pods log why.")
+        }));
         let objects = name.filter(|_| *why != Unavailable::Unserved);
         Text {
             summary: match why {
@@ -198,7 +245,7 @@ impl Words for MetricNotFound {
         let Self { metric, message, near, elsewhere, served_by } = self;
         let spec = about.spec(*metric);
         let (label, group) = (about.label(*metric), spec.api_group());
-        let list = format!("kubectl get --raw /apis/{group}/v1beta1");
+        let list = format!("kubectl get --raw {}", about.path_of(group));
         let path = format!("/spec/metrics/{metric}/{}/metric/name", spec.type_.to_lowercase());
         let mut evidence = vec![format!("The API says: {}.", short(message))];
         let kind = plural(spec.described().unwrap_or_default());
@@ -206,9 +253,7 @@ impl Words for MetricNotFound {
             true => format!("It serves {near}."),
             false => format!("It serves {near} for {kind}."),
         }));
-        evidence.extend(served_by.as_ref().map(|ServedBy { api, service }| {
-            format!("The APIService {api} points at the Service {service}.")
-        }));
+        evidence.extend(served_by.as_ref().map(points_at));
         let described = match &elsewhere[..] {
             [] => None,
             all if all.iter().any(|it| it == "pods") => {
@@ -218,13 +263,10 @@ impl Words for MetricNotFound {
         };
         // KEDA names the metrics that it serves itself.
         let (advice, command) = match (served_by, about.hpa().scaled_object(), near) {
-            (Some(ServedBy { api, .. }), ..) => (
-                Remedy::PointApiService.says(format!(
-                    "Point the APIService {api} at KEDA's metrics server: only one server can serve \
-                     external metrics."
-                )),
-                Some(format!("kubectl get apiservice {} -o yaml", shell_word(api))),
-            ),
+            (Some(served_by), ..) => {
+                let (advice, command) = point_at_keda(served_by);
+                (advice, Some(command))
+            }
             (None, Some(owner), _) => (
                 Remedy::LookAtScaledObject.says(format!(
                     "Find out why KEDA does not serve it for ScaledObject/{}.",
@@ -271,7 +313,7 @@ impl Words for MetricNotFound {
 
 impl Words for MetricFailing {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, message, refused, unmapped } = self;
+        let Self { metric, message, refused, unmapped, served_by } = self;
         let group = about.spec(*metric).api_group();
         let (label, api) = (about.label(*metric), api(group));
         let (summary, advice, command) = match (refused, unmapped) {
@@ -304,26 +346,27 @@ impl Words for MetricFailing {
             (Some(Refused { user, verb, resource }), _) => (
                 format!("{user} may not {verb} {resource}.{group}, {}", about.effect(&label)),
                 Remedy::Grant.says("Grant it the right with a Role or ClusterRole."),
-                format!(
-                    "kubectl auth can-i {verb} {} {} --as={}",
-                    shell_word(&format!("{resource}.{group}")),
-                    about.namespace(),
-                    shell_word(user)
-                ),
+                // kubectl auth can-i knows only what discovery lists, and adapters need not list their metrics.
+                format!("{} --as={}", about.ask(*metric), shell_word(user)),
             ),
-            (None, None) => (
-                format!("{label} fails, {}: {}", about.effect("it"), end(message)),
-                Remedy::LookAtBackend.says(format!("Look at the backend of {api}.")),
-                about.ask(*metric),
-            ),
+            (None, None) => {
+                let summary = format!("{label} fails, {}: {}", about.effect("it"), end(message));
+                match served_by {
+                    Some(served_by) => {
+                        let (advice, command) = point_at_keda(served_by);
+                        (summary, advice, command)
+                    }
+                    None => (
+                        summary,
+                        Remedy::LookAtBackend.says(format!("Look at the backend of {api}.")),
+                        about.ask(*metric),
+                    ),
+                }
+            }
         };
-        Text {
-            summary,
-            evidence: vec![format!("The API says: {}.", short(message))],
-            advice,
-            commands: vec![command],
-            objects: about.own(),
-        }
+        let mut evidence = vec![format!("The API says: {}.", short(message))];
+        evidence.extend(served_by.as_ref().map(points_at));
+        Text { summary, evidence, advice, commands: vec![command], objects: about.own() }
     }
 }
 
@@ -367,15 +410,18 @@ impl Words for MetricEmpty {
             None => match about.hpa().scaled_object() {
                 Some(_) if message.is_some() => Remedy::LookAtScaledObject
                     .says("Look at its trigger in the ScaledObject, or set spec.fallback there."),
-                Some(_) => Remedy::ReportZero.says("Let the source report 0 instead of nothing."),
-                None if message.is_some() => Remedy::ReportZero.says(
-                    "Try the adapter's query, and let it give 0 instead of nothing.",
+                Some(_) => Remedy::LookAtScaledObject
+                    .says(
+                        "Look at its trigger in the ScaledObject: its query has no result. If that means 0, let it \
+                         return 0.",
+                    ),
+                None if !spec.is_total() => Remedy::FindSeries.says(
+                    "Compare the labels namespace and pod of its series with the pods of the target.",
                 ),
-                None if selector.is_empty() => {
-                    Remedy::ReportZero.says("Let the source report 0 instead of nothing.")
-                }
-                None => Remedy::ReportZero
-                    .says("Correct the selector, or let the source report 0 instead of nothing."),
+                None if selector.is_empty() => Remedy::FindSeries
+                    .says("Try the adapter's query; if no result means 0, let it return 0."),
+                None => Remedy::FindSeries
+                    .says("Try the adapter's query with this selector, or let it return 0."),
             },
         };
         // KEDA has yet to serve what its ScaledObject is to ask for, and no API knows a new container.

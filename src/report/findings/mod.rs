@@ -18,11 +18,14 @@ use serde_json::{Map, Value, json};
 use super::words::{count, future, list, sentence};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names::shell_word;
+use crate::apimachinery::tool::Tool;
 use crate::engine::decision::{MetricStep, Path};
 use crate::findings::{Alternative, Code, Facts, Finding, Next, Severity};
 use crate::pass::Pass;
+use crate::prometheus::queries::title;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec, MetricTarget};
 use crate::snapshot::note::Note;
+use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::NamedMetric;
 use remedy::Remedy;
 
@@ -226,13 +229,14 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
             text.advice = Remedy::Follow.says(follow(cause));
             text.commands.clear();
         }
-        for command in &mut text.commands {
-            *command = pass.input.command_flags.add_to(command);
-        }
         if pass.input.evidence.past.is_some() {
             // They would act on the HPA of today.
             text.commands.clear();
             text.advice = text.advice.of_past();
+        }
+        text.evidence.extend(text.commands.iter().find_map(|command| about.undone(command)));
+        for command in &mut text.commands {
+            *command = pass.input.command_flags.add_to(command);
         }
         let Finding { facts, severity, .. } = finding;
         let all = || pass.decision.metrics().map(|step| step.index);
@@ -273,22 +277,21 @@ impl<'a> About<'a> {
         self.spec(metric).target().unwrap_or(&NONE)
     }
 
-    /// Returns how to predict another target of a metric; `None` if flags cannot tell it from others of its
-    /// name.
-    fn with_target(&self, metric: usize, target: &str) -> Option<String> {
+    /// Returns the flags that predict another target of a metric; `None` if flags cannot tell it from others of
+    /// its name.
+    fn target_flags(&self, metric: usize, target: &str) -> Option<String> {
         let spec = self.spec(metric);
         let name = match spec.container() {
             Some(container) => format!("{container}={}", spec.name()),
             None => spec.name().to_owned(),
         };
-        let selected = format!("{name}{{{}}}", spec.selector());
         let is_it = |name: &String| {
             let place =
                 NamedMetric::read(name, "").and_then(|it| it.place(&self.pass.input.snapshot));
             place.is_ok_and(|place| place == metric)
         };
-        let name = [name, selected].into_iter().find(is_it)?;
-        Some(self.predict(&format!("--target {}", shell_word(&format!("{name}={target}")))))
+        let name = [name, title(spec)].into_iter().find(is_it)?;
+        Some(format!("--target {}", shell_word(&format!("{name}={target}"))))
     }
 
     /// Returns the HPA itself, as an object to look at.
@@ -311,9 +314,16 @@ impl<'a> About<'a> {
         format!("kubectl {verb} {} {namespace} {rest}", shell_word(name)).trim_end().to_owned()
     }
 
-    /// Returns `kubectl hpa predict NAME …`.
+    /// Returns `kubectl hpa predict NAME …`, with what the pass assumes.
     fn predict(&self, flags: &str) -> String {
-        self.kubectl("hpa predict", flags)
+        self.kubectl("hpa predict", &self.pass.input.command_flags.with_assumed(flags))
+    }
+
+    /// Returns `kubectl hpa predict NAME … --for TIME`; `None` if the HPA may have more replicas than are played.
+    fn predict_for(&self, time: &str, flags: &str) -> Option<String> {
+        let most = self.hpa().spec.max_replicas.max(self.pass.decision.replicas_before()?);
+        let is_played = usize::try_from(most).is_ok_and(|most| most <= MAX_PODS);
+        is_played.then(|| self.predict(format!("{flags} --for {time}").trim_start()))
     }
 
     /// Returns a command that changes fields of the spec; `None` if the running HPA has others there, which the
@@ -391,7 +401,7 @@ impl<'a> About<'a> {
         if running.iter().any(|own| own.type_ == spec.type_ && asks(own) == asks(spec)) {
             return None;
         }
-        let value = shell_word(&format!("{}=VALUE", spec.name()));
+        let value = shell_word(&format!("{}=VALUE", title(spec)));
         Some(format!("state the value of {}: --metric {value}", spec.short_label()))
     }
 
@@ -420,6 +430,52 @@ impl<'a> About<'a> {
     /// Returns a command that shows a ScaledObject, with whether it is active or paused.
     fn scaled_object(&self, owner: &OwnerReference) -> String {
         self.kubectl_for(&owner.name, "get scaledobject", "")
+    }
+
+    /// Words what undoes a command that changes the HPA, its ScaledObject or the template: the owner of that object,
+    /// or the tool that writes it.
+    fn undone(&self, command: &str) -> Option<String> {
+        let words: Vec<&str> = command.split(' ').skip(1).take(3).collect();
+        let &[verb, object, name] = &words[..] else { return None };
+        let surroundings = &self.pass.input.surroundings;
+        let scaled_object = || {
+            let owner = self.hpa().scaled_object()?;
+            let mut all = surroundings.scaled_objects.iter();
+            all.find(|it| it.metadata.name == owner.name).map(|it| &it.metadata)
+        };
+        let workload = || surroundings.workload(self.template_holder()).map(|it| &it.metadata);
+        let (object, owner, tool) = match (verb, object) {
+            ("patch", "hpa") => {
+                let hpa = self.hpa();
+                (format!("hpa/{}", hpa.name), hpa.owner.as_ref(), hpa.tool())
+            }
+            ("patch" | "edit" | "annotate", "scaledobject") => {
+                let it = scaled_object()?;
+                (format!("ScaledObject/{}", it.name), it.controller(), it.tool())
+            }
+            ("patch", object) if object == self.template_target() => {
+                let it = workload()?;
+                (self.template_reference(), it.controller(), it.tool())
+            }
+            ("set", "resources") if name == self.template_target() => {
+                let it = workload()?;
+                (self.template_reference(), it.controller(), it.tool())
+            }
+            _ => return None,
+        };
+        match (owner, tool) {
+            (Some(OwnerReference { kind, name, .. }), _) => Some(format!(
+                "{kind}/{name} owns {object}: change it there, or its controller may undo a patch."
+            )),
+            (None, Some(tool)) => {
+                let (writer, source, undoes) = sources(tool);
+                Some(format!(
+                    "{writer} writes {object}: change it in {source}, or the next {undoes} may undo \
+                     a patch."
+                ))
+            }
+            (None, None) => None,
+        }
     }
 
     /// Returns a field of the spec as advice names it, where it must be changed: `maxReplicas`, or
@@ -535,7 +591,7 @@ impl<'a> About<'a> {
         }
     }
 
-    /// Returns a hint at what a change would do, to follow an advice: ` (try: predict --max 12)`.
+    /// Returns a hint at what a change would do, to follow an advice: ` (predict --max 12)`.
     fn try_it(&self, flags: &str) -> String {
         if self.pass.input.evidence.past.is_some() {
             return String::new();
@@ -602,6 +658,18 @@ impl About<'_> {
     }
 }
 
+/// Returns the name of a tool, its source, and what applies the source again.
+fn sources(tool: Tool) -> (&'static str, &'static str, &'static str) {
+    match tool {
+        Tool::ArgoCd => ("Argo CD", "its repository", "sync"),
+        Tool::Flux => ("Flux", "its repository", "reconciliation"),
+        Tool::FluxHelm => ("Flux", "the values of its HelmRelease", "upgrade"),
+        Tool::Helm => ("Helm", "the values of its chart", "upgrade"),
+        Tool::Terraform => ("Terraform", "its configuration", "apply"),
+        Tool::Pulumi => ("Pulumi", "its program", "update"),
+    }
+}
+
 /// Returns the advice to deal with another finding first.
 fn follow(code: Code) -> String {
     format!("Follow the advice of {}.", code.as_str())
@@ -628,7 +696,7 @@ fn them(n: usize) -> &'static str {
 }
 
 /// What to do about pods of others that the selector matches.
-const APART: &str = "Give the target's pods a label of their own, and select by it.";
+const APART: &str = "Relabel the other pods, or create the target anew with another selector.";
 
 /// Returns the first of some names, and how many more there are.
 fn first_of<N: AsRef<str>>(names: &[N]) -> String {

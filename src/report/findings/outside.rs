@@ -59,8 +59,17 @@ impl Words for TargetNotFound {
         }];
         let mut objects = about.own();
         let reference = about.field("scaleTargetRef");
-        let advice = match &self.meant {
-            Some(meant) => {
+        let advice = match (&self.meant, &self.elsewhere) {
+            (_, Some(elsewhere)) => {
+                evidence.push(format!("{elsewhere}."));
+                let namespace = elsewhere.object_namespace.as_ref();
+                Remedy::CreateThere.says(format!(
+                    "Create the HPA in the namespace {}, where {} is: it scales nothing in another one.",
+                    namespace.unwrap_or(&elsewhere.default_namespace),
+                    elsewhere.object
+                ))
+            }
+            (Some(meant), None) => {
                 let version = &meant.api_version;
                 evidence.push(format!("There is {meant} ({version})."));
                 objects.push(format!("{}/{}", meant.kind.to_lowercase(), meant.name));
@@ -75,7 +84,7 @@ impl Words for TargetNotFound {
                 Remedy::PointAt
                     .says(format!("Point {reference} at {meant}{version}, if that is meant."))
             }
-            None => Remedy::CorrectReference.says(match self.missing {
+            (None, None) => Remedy::CorrectReference.says(match self.missing {
                 Missing::Scale => {
                     format!("Point {reference} at an object that has the subresource scale.")
                 }
@@ -194,6 +203,9 @@ impl Words for PausedByKeda {
         } else {
             (
                 match annotations.len() {
+                    1 if !self.is_whole() => format!(
+                        "Nothing to do if that is on purpose; if not, remove the annotation from {object}."
+                    ),
                     1 => format!("Remove the annotation from {object}."),
                     _ => format!("Remove the annotations from {object}."),
                 },
@@ -289,7 +301,12 @@ impl Words for OtherWriter {
             }
             (None, None) => match &self.manifest {
                 Some(it) => {
-                    format!("{} sets {} whenever it is applied", it.origin, replicas(it.replicas))
+                    let off = match it.replicas {
+                        0 => ", which stops all pods and switches the HPA off",
+                        _ => "",
+                    };
+                    let set = replicas(it.replicas);
+                    format!("{} sets {set} whenever it is applied{off}", it.origin)
                 }
                 None => format!("{who} sets the replicas, too"),
             },
@@ -383,7 +400,8 @@ impl Words for OtherWriter {
                     about.field_name("minReplicas"),
                     about.field("maxReplicas")
                 )),
-                [about.predict("--for 10m")]
+                about
+                    .predict_for("10m", "")
                     .into_iter()
                     .chain(self.bounds(about).and_then(|bounds| about.patch_spec(&bounds)))
                     .collect(),
@@ -631,7 +649,7 @@ impl Words for DiffersFromStatus {
 
 impl Words for Flapping {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { ups, downs, low, high, first, last, window, longer } = self;
+        let Self { ups, downs, low, high, first, last, window, longer, small } = self;
         let now = about.now();
         let field = about.field("behavior.scaleDown.stabilizationWindowSeconds");
         let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": longer}});
@@ -657,6 +675,21 @@ impl Words for Flapping {
         evidence.extend(
             about.without().map(|without| format!("With a window of {longer}s: {without}.")),
         );
+        let (advice, commands) = match small {
+            Some((percent, request)) => (
+                Remedy::RaiseSmallRequest.says(format!(
+                    "Raise the cpu request first: the target, {percent}% of {request}, is so little that any work exceeds it."
+                )),
+                Vec::new(),
+            ),
+            None => (
+                Remedy::LengthenDownWindow.says(format!("Set {field} to {longer}.")),
+                [about.predict(&flags)]
+                    .into_iter()
+                    .chain(about.patch_spec(&json!({ "behavior": behavior })))
+                    .collect(),
+            ),
+        };
         Text {
             summary: format!(
                 "the controller has scaled up {} and down {downs} times in {span}, and the window of \
@@ -665,11 +698,8 @@ impl Words for Flapping {
                 duration(*window)
             ),
             evidence,
-            advice: Remedy::LengthenDownWindow.says(format!("Set {field} to {longer}.")),
-            commands: [about.predict(&flags)]
-                .into_iter()
-                .chain(about.patch_spec(&json!({ "behavior": behavior })))
-                .collect(),
+            advice,
+            commands,
             objects: about.own(),
         }
     }

@@ -214,7 +214,7 @@ impl Words for OldRevisionPods {
         let is_deployment = target.starts_with("deployment/");
         let command = match is_deployment {
             _ if about.is_paused() => about.resume(),
-            true => Some(format!("kubectl rollout status {target} {}", about.namespace())),
+            true => about.rollout_status(&[]),
             false => about.list_pods("--show-labels"),
         };
         let advice = match is_deployment {

@@ -9,7 +9,7 @@ use crate::calendar::Calendar;
 use crate::engine::decision::{Direction, RateLimit};
 use crate::findings::path::{
     AboveMax, AtMax, AtMin, BelowMin, Bound, Cause, Corrected, DirectionDisabled, HeldByWindow,
-    Keeper, Raised, RateLimited, Rounding, SwitchedOff, Then, WithinTolerance,
+    Keeper, OtherTarget, RateLimited, Rounding, Suspicion, SwitchedOff, Then, WithinTolerance,
 };
 use crate::pass::Origin;
 use crate::report::words::{
@@ -60,8 +60,12 @@ impl Words for WithinTolerance {
         }
         if let Some(borders) = &self.borders {
             let of = |at: i64| value(borders, at);
-            let fewer = borders.fewer.map(|at| format!("fewer replicas up to {}", of(at)));
-            let more = borders.more.map(|at| format!("more from {}", of(at)));
+            // There is nothing below the one replica that is left.
+            let is_last = about.pass.decision.replicas_before() == Some(1);
+            let fewer = borders.fewer.filter(|_| !is_last);
+            let fewer = fewer.map(|at| format!("fewer replicas up to {}", of(at)));
+            let what = if fewer.is_some() { "more" } else { "more replicas" };
+            let more = borders.more.map(|at| format!("{what} from {}", of(at)));
             let parts: Vec<String> = fewer.into_iter().chain(more).collect();
             if !parts.is_empty() {
                 let now = borders.now.map_or_else(String::new, |now| format!(" (now {})", of(now)));
@@ -78,7 +82,19 @@ impl Words for WithinTolerance {
                 )),
                 vec![about.predict(&format!("--set behavior.{rules}.tolerance={narrower}"))],
             ),
-            None => (Remedy::Nothing.says(NOTHING_TO_DO), Vec::new()),
+            None => match &self.target {
+                Some(OtherTarget { target: to, proposal }) => {
+                    let to = target(to);
+                    let flags = about.target_flags(self.metric, &to);
+                    (
+                        Remedy::ChangeTarget.says(format!(
+                            "Nothing to do; with a target of {to}, it proposes {proposal} at this load."
+                        )),
+                        flags.iter().map(|flags| about.predict(flags)).collect(),
+                    )
+                }
+                None => (Remedy::Nothing.says(NOTHING_TO_DO), Vec::new()),
+            },
         };
         let assumed = match self.is_filled {
             true => ", with values assumed for pods that do not count,",
@@ -123,13 +139,17 @@ impl Words for Rounding {
         let exact = number((self.exact * 100.0).round() / 100.0);
         let also: Vec<String> = self.beside.iter().map(|metric| about.label(*metric)).collect();
         let (advice, commands) = match &self.target {
-            Some(Raised { target: to, proposal }) => {
+            Some(OtherTarget { target: to, proposal }) => {
                 let to = target(to);
                 (
                     Remedy::RaiseTarget.says(format!(
                         "Nothing to do; with a target of {to}, it proposes {proposal} at this load."
                     )),
-                    Vec::from_iter(about.with_target(self.metric, &to)),
+                    about
+                        .target_flags(self.metric, &to)
+                        .iter()
+                        .map(|flags| about.predict(flags))
+                        .collect(),
                 )
             }
             None if also.is_empty() => (Remedy::Nothing.says(NOTHING_TO_DO), vec![]),
@@ -231,15 +251,17 @@ impl Words for HeldByWindow {
         };
         let shorter = self.window.as_secs() / 5;
         let behavior = json!({ rules(self.against): { "stabilizationWindowSeconds": shorter } });
-        let flags = format!(
-            "--set behavior.{}.stabilizationWindowSeconds={shorter} --for 10m",
-            rules(self.against)
-        );
+        let flags =
+            format!("--set behavior.{}.stabilizationWindowSeconds={shorter}", rules(self.against));
         Text {
             summary: format!("the metrics propose {}, but {what}{after}", self.desired),
             evidence,
             advice: Remedy::ShortenWindow.waits("").or(change),
-            commands: tried(about, &flags, &json!({ "behavior": behavior })),
+            commands: about
+                .predict_for("10m", &flags)
+                .into_iter()
+                .chain(about.patch_spec(&json!({ "behavior": behavior })))
+                .collect(),
             objects: about.own(),
         }
     }
@@ -350,7 +372,7 @@ impl Words for RateLimited {
         // The other choice allows more only if a policy does.
         let is_smallest = limit.select_policy.as_deref() == Some("Min");
         let allows_more = is_smallest && allowed().any(|it| it != limit.replicas);
-        let mut commands = vec![about.predict("--for 5m")];
+        let mut commands = Vec::from_iter(about.predict_for("5m", ""));
         commands.extend(allows_more.then(|| about.predict(&max)));
         let advice = Remedy::ChangePolicies.waits("for the next passes").or(advice);
         Text {
@@ -385,16 +407,21 @@ impl Words for DirectionDisabled {
             };
             all = format!("{} and {change}", about.field_name(&field));
         }
+        let without = about.without().map(|without| format!("With {policy}: {without}."));
+        let mut evidence = Vec::from_iter(without);
+        if direction == Direction::Down {
+            // No longer window is valid.
+            let window = "A stabilizationWindowSeconds of up to 3600 also keeps replicas, for that time only.";
+            evidence.push(window.to_owned());
+        }
         Text {
             summary: format!(
                 "{}, but {field} is Disabled, so the HPA never scales {}",
                 proposed(about, self.desired),
                 verb(direction)
             ),
-            evidence: Vec::from_iter(
-                about.without().map(|without| format!("With {policy}: {without}.")),
-            ),
-            advice: Remedy::EnableDirection.says(format!("Remove {all} to allow it.")),
+            evidence,
+            advice: Remedy::EnableDirection.says(format!("If that is not meant, remove {all}.")),
             commands: tried(about, &flags, &patch.into()),
             objects: about.own(),
         }
@@ -434,6 +461,23 @@ fn leave(field: &str) -> Advice {
     ))
 }
 
+/// Returns what to do about a bound if something speaks against the metric.
+fn suspected(about: &About<'_>, bound: &Bound) -> (Advice, Vec<String>) {
+    let Some(metric) = bound.metric else { return (Advice::default(), Vec::new()) };
+    let label = about.label(metric);
+    let advice = match bound.suspicion {
+        Some(Suspicion::Counter) => Remedy::UseRate.says(format!(
+            "Use a rate of {label}: like a counter, it rises with the age of a pod."
+        )),
+        Some(Suspicion::Cpu(share)) => Remedy::LookAtMetric.says(format!(
+            "Look at {label} first: the pods use {} of the cpu that they request.",
+            percent(share)
+        )),
+        None => Advice::default(),
+    };
+    (advice, vec![about.ask(metric)])
+}
+
 impl Words for AtMax {
     fn text(&self, about: &About<'_>) -> Text {
         /// A maximum is hardly raised further at once.
@@ -456,6 +500,7 @@ impl Words for AtMax {
                 )),
                 Vec::from_iter(about.list_pods("")),
             ),
+            None if bound.suspicion.is_some() => suspected(about, bound),
             None => (
                 Remedy::RaiseMax.says(match asked > most {
                     true => format!("{raise} as far as nodes and dependencies can carry it."),
@@ -485,6 +530,15 @@ impl Words for AtMin {
         let flags = format!("--min {lower}");
         let (advice, commands) = match about.hpa().scaled_object() {
             _ if bound.is_disabled => (leave("minReplicas"), Vec::new()),
+            _ if bound.suspicion.is_some() => suspected(about, bound),
+            _ if about.hpa().spec.max_replicas == min => (
+                Remedy::Nothing.says(format!(
+                    "Nothing to do if it is pinned on purpose: {} and {} are both {min}.",
+                    about.field_name("minReplicas"),
+                    about.field("maxReplicas")
+                )),
+                Vec::new(),
+            ),
             _ if lower < min => (
                 Remedy::LowerMin.says(match about.assumes("minReplicas") {
                     true => "Assume a lower minReplicas if fewer replicas are enough.".to_owned(),
@@ -555,7 +609,7 @@ fn corrected(
         ),
         // The HPA itself allows the replicas.
         Cause::Assumed(_) => (
-            Remedy::AssumeBound.says(format!("Assume another {field} if {current} is right.")),
+            Remedy::AssumeBound.says(format!("Use another {field} if {current} is right.")),
             commands,
         ),
         Cause::Unknown => (
@@ -639,6 +693,17 @@ impl Words for SwitchedOff {
                     .says("Leave it: KEDA keeps it at 0 while no trigger is active."),
                 vec![format!("kubectl get scaledobjects {}", about.namespace())],
             ),
+            (None, Some(Keeper::Rollout(rollout))) => {
+                let patch = json!({"scaleTargetRef": {
+                    "apiVersion": rollout.api_version, "kind": rollout.kind, "name": rollout.name,
+                }});
+                let advice = Remedy::PointAtRollout.says(format!(
+                    "Point {} at {rollout} ({}): it runs the pods of this template (spec.workloadRef).",
+                    about.field("scaleTargetRef"),
+                    rollout.api_version
+                ));
+                (advice, about.patch_spec(&patch).into_iter().collect())
+            }
             (None, Some(Keeper::Flagger { primary })) => {
                 let primary = primary.clone().unwrap_or_else(|| format!("{target}-primary"));
                 (

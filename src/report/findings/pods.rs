@@ -13,6 +13,7 @@ use crate::report::format_of;
 use crate::report::words::{
     amount, count, distance, duration, future, list, number, sentence, time,
 };
+use crate::saved::assemble::resource_of;
 use crate::snapshot::pod::{Pod, ZERO_TIME};
 
 /// What to do about pods without a node.
@@ -131,7 +132,7 @@ impl Words for UncountedPods {
                 Remedy::FindUnready.says("Find out why the container does not run.")
             }
             Some((Clause::NoMetric, _)) => Remedy::FindSamples
-                .says("Find out why the metrics API has no values of these pods."),
+                .says("Find out why the metrics API has no values of the pods that lack them."),
             Some((Clause::NeverReady, _)) => {
                 Remedy::FindUnready.says("Find out why the pods do not become ready.")
             }
@@ -466,8 +467,20 @@ impl Words for ReplicasWithoutPods {
                  Parallel, and {pod} is not ready."
             ));
         }
-        let (advice, commands) = match &self.waits_for {
-            Some(pod) if self.failure.is_none() => (
+        let (advice, commands) = match (&self.owned, &self.waits_for) {
+            (Some((owned, set)), _) => (
+                Remedy::LookAtOwner.says(format!(
+                    "Find out why {target} sets {owned} to {}: its operator does not pass on spec.replicas.",
+                    count(*set, "replica")
+                )),
+                vec![format!(
+                    "kubectl get {} {} {}",
+                    shell_word(&resource_of(owned.group(), &owned.kind)),
+                    shell_word(&owned.name),
+                    about.namespace()
+                )],
+            ),
+            (None, Some(pod)) if self.failure.is_none() => (
                 Remedy::FindUnready.says(format!("Find out why {pod} is not ready.")),
                 vec![about.describe(pod)],
             ),
@@ -525,6 +538,8 @@ impl Words for UnschedulablePods {
             summary: format!("{pods} {verb} no node{since}{}", about.cost()),
             evidence,
             advice: match self.are_needed {
+                true if about.finding.severity == Severity::Info => Remedy::WaitForPods
+                    .waits("for a node; if none comes, add nodes or lower the requests"),
                 true => Remedy::AddNodes.says(ADD_NODES),
                 false => Remedy::Nothing.says(
                     "Nothing to do: the metrics propose no more pods than those with a node.",

@@ -66,6 +66,11 @@ remedies! {
     Follow: Check::Quiet, "The finding follows from another one.", "The other finding has the advice for both.";
     PointAt: Check::Unplayed("the scale of the other object is not in the state"), "The target does not exist and a similar object does, or the owner of the target sets its replicas.", "The HPA finds the target.";
     CorrectReference: Check::Shown, "The target does not exist, and no object is similar.", "The HPA finds the target.";
+    CreateThere: Check::Unplayed(ELSEWHERE), "The target is in another namespace than the HPA.", "The HPA finds the target.";
+    LookAtOwner: Check::Unplayed(ELSEWHERE), "The target creates a workload that has fewer replicas.", "It shows what that is set to.";
+    LookAtMetric: Check::Shown, "A metric of the pods or of another object says the opposite of what the pods use.", "It shows the values.";
+    UseRate: Check::Unplayed(UNKNOWN_VALUE), "A metric is the higher the older a pod is, as a counter.", "The metric follows the load.";
+    PointAtRollout: Check::Unplayed("the scale of the other object is not in the state"), "A Rollout runs the pods of the target and keeps it at 0.", "The HPA scales what runs.";
     PermitWrite: Check::Unplayed(ELSEWHERE), "The API server refuses to write the scale.", "The scale can be written.";
     LookAtController: Check::Shown, "The controller makes no passes.", "It shows why.";
     TakeOut: Check::Unplayed(ELSEWHERE), "A manifest, or something unknown, sets the replicas.", "The replicas are left to the HPA. One reset to 1 can follow, which the evidence says.";
@@ -96,7 +101,7 @@ remedies! {
     StateInput: Check::Unplayed("the value is for the user to state"), "Only the input lacks a value.", "The pass can be computed.";
     UseOtherType: Check::Unplayed(UNKNOWN_VALUE), "A Resource metric is neither CPU nor memory.", "The metric can be read.";
     FindSamples: Check::Shown, "Samples are missing or old.", "It shows why.";
-    ReportZero: Check::Unplayed(ELSEWHERE), "A metrics API has no value for a metric.", "The metric has a value.";
+    FindSeries: Check::Shown, "A metrics API has no value for a metric.", "It shows what the API answers.";
     RepairMetric: Check::Played, "A metric fails, and no other finding says why.", "The other metrics decide.";
     NameContainer: Check::Shown, "A ContainerResource metric names a container that not all pods have.", "The metric has a value.";
     RequestLess: Check::Unplayed("what the node can hold is not in the state"), "A node cannot hold a pod with the request in its spec.", "The request comes into effect.";
@@ -119,8 +124,10 @@ remedies! {
     LengthenUpWindow: Check::Played, "Pods that are starting raise the proposal.", "The pass does not scale up further because of them.";
     AddStartupProbe: Check::Unplayed(NEW_PODS), "Pods that are starting raise the proposal, and no longer window is allowed.", "They count when they have warmed up.";
     SetTolerance: Check::Played, "The tolerance keeps the replicas.", "The metric proposes other replicas.";
+    ChangeTarget: Check::Played, "The tolerance keeps the replicas, and the version has no field for it.", "The pass proposes other replicas at this load.";
     ShortenWindow: Check::Played, "An earlier recommendation holds the replicas.", "The replicas follow the metrics sooner.";
     AddBehavior: Check::Played, "An earlier recommendation adds replicas.", "It adds none.";
+    RaiseSmallRequest: Check::Unplayed("the load of the next hours is not in the state"), "The controller scales up and down again and again, with a target that little work exceeds.", "Only a lasting load adds replicas.";
     LengthenDownWindow: Check::Played, "The controller scales up and down again and again.", "The pass does not scale down below a recent recommendation.";
     ChangePolicies: Check::Played, "A policy or the built-in limit decides.", "The replicas reach the proposal within some passes.";
     EnableDirection: Check::Played, "Scaling in one direction is disabled.", "The HPA scales in that direction.";

@@ -44,11 +44,13 @@ fn annotation(container: &str, resource: &str) -> Option<&'static str> {
 }
 
 impl MissingRequest {
-    /// Returns a request of which the highest current usage is the target; `None` if the usage is unknown.
+    /// Returns a request of which the highest current usage is the target, and which one sample of an idle pod does not
+    /// make tiny; `None` if the usage is unknown.
     fn request(&self, about: &About<'_>, container: &Unrequested) -> Option<Quantity> {
         let target = about.spec(self.metric).target()?.average_utilization.filter(|it| *it > 0)?;
         let needed = container.usage?.checked_mul(100)? / i64::from(target);
-        rounded_request(&self.resource, needed)
+        let least = if self.resource == "cpu" { 100 } else { 0 };
+        rounded_request(&self.resource, needed.max(least))
     }
 
     fn command(&self, about: &About<'_>, lacking: &Unrequested) -> Option<String> {
@@ -307,7 +309,7 @@ impl About<'_> {
             let patch = shell_word(&patch.to_string());
             return Some(format!("kubectl patch {target} {namespace} --type=merge -p {patch}"));
         }
-        is_known.then(|| format!("kubectl rollout status {target} {namespace} --timeout=5s"))
+        is_known.then(|| format!("kubectl rollout status {target} {namespace} --watch=false"))
     }
 }
 
@@ -549,10 +551,8 @@ impl Words for MemoryBaseline {
         let Self { metric, least, most, target, pods, oldest, newest, percent } = self;
         let now = about.now();
         let of = |milli: i64| amount(milli, Format::BinarySI);
-        let usage = match least == most {
-            true => of(*least),
-            false => format!("{} to {}", of(*least), of(*most)),
-        };
+        let (lowest, highest) = (of(*least), of(*most));
+        let usage = if lowest == highest { lowest } else { format!("{lowest} to {highest}") };
         let ages = match oldest == newest {
             true => format!("They were started {} ago.", distance(*oldest, now)),
             false => format!(
@@ -561,18 +561,23 @@ impl Words for MemoryBaseline {
                 distance(*newest, now)
             ),
         };
+        let flags = percent.and_then(|percent| about.target_flags(*metric, &format!("{percent}%")));
+        let hint = flags.as_deref().map(|flags| about.try_it(flags)).unwrap_or_default();
+        let mut evidence = vec![format!("{ages} All use about the same.")];
+        let raised = percent.zip(about.without());
+        evidence.extend(
+            raised.map(|(percent, without)| format!("With a target of {percent}%: {without}.")),
+        );
         Text {
             summary: format!(
                 "each of {} uses {usage} of memory, above the target of {}: more pods do not lower it",
                 count(*pods, "pod"),
                 of(*target)
             ),
-            evidence: vec![format!("{ages} All use about the same.")],
+            evidence,
             advice: Remedy::RaiseRequestOrTarget
-                .says("Raise the request or the target, or use a metric that follows the load."),
-            commands: Vec::from_iter(
-                percent.and_then(|percent| about.with_target(*metric, &format!("{percent}%"))),
-            ),
+                .says(format!("Raise request or target{hint}, or scale on load.")),
+            commands: flags.iter().map(|flags| about.predict(flags)).collect(),
             objects: about.own(),
         }
     }
@@ -635,6 +640,11 @@ impl Words for UnreachableTarget {
         if let (Some(reachable), Some(without)) = (reachable, about.without()) {
             evidence.push(format!("With a target of {reachable}%: {without}."));
         }
+        // Below the limits, the usage of now says nothing about another target.
+        let flags = reachable
+            .filter(|_| *is_full)
+            .and_then(|percent| about.target_flags(*metric, &format!("{percent}%")));
+        let hint = flags.as_ref().map(|_| about.try_it("--target")).unwrap_or_default();
         Text {
             summary: format!(
                 "the limits let {label} reach {}, but replicas are added only above {border}",
@@ -643,15 +653,11 @@ impl Words for UnreachableTarget {
             evidence,
             advice: Remedy::LowerTarget.says(match reachable {
                 Some(reachable) => {
-                    format!("Lower the target to {reachable}% or less, or raise the limits.")
+                    format!("Lower the target to {reachable}% or less{hint}, or raise the limits.")
                 }
                 None => "Lower the target, or raise the limits.".to_owned(),
             }),
-            commands: Vec::from_iter(
-                reachable
-                    .filter(|_| *is_full)
-                    .and_then(|percent| about.with_target(*metric, &format!("{percent}%"))),
-            ),
+            commands: flags.iter().map(|flags| about.predict(flags)).collect(),
             objects: about.own(),
         }
     }

@@ -49,6 +49,50 @@ fn a_request_for_a_kind_that_kubectl_does_not_know() {
     );
 }
 
+/// A command that patches what a chart, a repository or a controller writes is told to be undone, once.
+#[test]
+fn a_patch_of_what_a_tool_writes() {
+    let managed = |manager: &str| json!({"metadata": {"managedFields": [{"manager": manager}]}});
+    let by_hpa = |metadata: &Value| {
+        let items = state(&[cpu()], &["80m"; 4]);
+        let items = with(&items, "HorizontalPodAutoscaler", &json!({"spec": {"maxReplicas": 4}}));
+        with(&items, "HorizontalPodAutoscaler", metadata)
+    };
+    let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "example.com/v1",
+        "kind": "Collector", "name": "traces", "controller": true}]}});
+    for (metadata, want) in [
+        (
+            managed("helm"),
+            "Helm writes hpa/web: change it in the values of its chart, or the next upgrade may undo a patch.",
+        ),
+        (
+            json!({"metadata": {"labels": {"argocd.argoproj.io/instance": "web"}}}),
+            "Argo CD writes hpa/web: change it in its repository, or the next sync may undo a patch.",
+        ),
+        (
+            managed("Terraform"),
+            "Terraform writes hpa/web: change it in its configuration, or the next apply may undo a patch.",
+        ),
+        (
+            owner,
+            "Collector/traces owns hpa/web: change it there, or its controller may undo a patch.",
+        ),
+    ] {
+        let text = said(Code::AtMax, &by_hpa(&metadata));
+        assert!(text.commands.iter().any(|it| it.starts_with("kubectl patch hpa")), "{text:?}");
+        assert_eq!(text.evidence.iter().filter(|it| it.contains("undo")).count(), 1, "{text:?}");
+        assert_eq!(text.evidence.last().map(String::as_str), Some(want));
+    }
+    let text = said(Code::AtMax, &by_hpa(&managed("kubectl-client-side-apply")));
+    assert!(!text.evidence.iter().any(|it| it.contains("undo")), "{text:?}");
+    // A finding without a command that writes says nothing of it.
+    let text = said(
+        Code::WithinTolerance,
+        &with(&state(&[cpu()], &["52m"; 4]), "HorizontalPodAutoscaler", &managed("helm")),
+    );
+    assert!(!text.evidence.iter().any(|it| it.contains("undo")), "{text:?}");
+}
+
 /// Each of these states once had a remedy that changed nothing, or made it worse.
 #[test]
 fn remedies_that_work() {
@@ -221,7 +265,8 @@ fn an_hpa_that_keda_makes() {
     let none = json!({});
     let container = json!({"type": "ContainerResource", "containerResource": {
         "name": "cpu", "container": "ap", "target": build::utilization(50)}});
-    let removal = "Remove behavior.scaleDown.selectPolicy of ScaledObject/queue to allow it.";
+    let removal =
+        "If that is not meant, remove behavior.scaleDown.selectPolicy of ScaledObject/queue.";
     let window = "Wait, or set behavior.scaleDown.stabilizationWindowSeconds of ScaledObject/queue \
                   (default 300s).";
     let rate =
@@ -287,7 +332,7 @@ fn an_hpa_that_keda_makes() {
         (
             Code::PausedByKeda,
             beside(made(&idle, disabled()), paused),
-            "Remove the annotation from ScaledObject/queue.",
+            "Nothing to do if that is on purpose; if not, remove the annotation from ScaledObject/queue.",
             Some("kubectl annotate scaledobject queue -n default autoscaling.keda.sh/paused-scale-in-".to_owned()),
         ),
         (
@@ -585,7 +630,7 @@ fn a_bound_that_is_assumed() {
     let text = said_assuming(Code::DirectionDisabled, &disabled, |spec| spec.max_replicas = 4);
     assert_eq!(
         text.advice.text(),
-        "Remove behavior.scaleUp.selectPolicy and assume a higher maxReplicas to allow it."
+        "If that is not meant, remove behavior.scaleUp.selectPolicy and assume a higher maxReplicas."
     );
     assert_eq!(text.commands.len(), 1, "{:?}", text.commands);
     // Only the other bound is assumed.
@@ -698,6 +743,87 @@ fn a_metric_that_is_served_otherwise() {
     assert_eq!(served_by("datadog", "agent", &Value::Null), (correct.to_owned(), false));
 }
 
+/// Another server than KEDA's fails, and an adapter is there without an APIService for the group.
+#[test]
+fn what_serves_a_metrics_api() {
+    let service = |group: &str, namespace: &str, name: &str| {
+        json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+            "metadata": {"name": format!("v1beta1.{group}")},
+            "spec": {"service": {"namespace": namespace, "name": name}},
+            "status": {"conditions": [{"type": "Available", "status": "True"}]}})
+    };
+    let keda = json!({"metadata": {"ownerReferences": [{"apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject", "name": "web", "uid": "1", "controller": true}]}});
+    let failing = |metric: Value, api: &str, message: &str, service: Value| {
+        let errors = json!({"errors": [{"api": api, "message": message}]});
+        let mut items = with(&state(&[metric], &["50m"]), "ControllerState", &errors);
+        items.push(service);
+        items
+    };
+    let of_backend = |service| {
+        let queue = build::external("queue", &build::average("10"));
+        let items = failing(queue, "external", "DatadogMetric not found", service);
+        let text = said(Code::MetricFailing, &with(&items, "HorizontalPodAutoscaler", &keda));
+        (text.advice.remedy, text.evidence.len())
+    };
+    let external = "external.metrics.k8s.io";
+    assert_eq!(of_backend(service(external, "datadog", "agent")), (Remedy::PointApiService, 2));
+    assert_eq!(
+        of_backend(service(external, "keda", "keda-operator-metrics-apiserver")),
+        (Remedy::LookAtBackend, 1)
+    );
+    let unserved = |service| {
+        let rps = json!({"type": "Pods", "pods": {
+            "metric": {"name": "rps"}, "target": build::average("10")}});
+        let message = "no custom metrics API (custom.metrics.k8s.io) registered";
+        said(Code::MetricsApiUnavailable, &failing(rps, "custom", message, service)).advice.text()
+    };
+    let install = "Install an adapter such as prometheus-adapter.";
+    assert_eq!(
+        unserved(service("metrics.k8s.io", "monitoring", "prometheus-adapter")),
+        "Give the installed adapter, monitoring/prometheus-adapter, an APIService of this group and a rule \
+         for rps."
+    );
+    assert_eq!(unserved(service("metrics.k8s.io", "kube-system", "metrics-server")), install);
+    assert_eq!(unserved(service(external, "keda", "keda-operator-metrics-apiserver")), install);
+    // What does not answer has logs.
+    let mut down = service("metrics.k8s.io", "kube-system", "metrics-server");
+    down["status"]["conditions"][0]["status"] = json!("False");
+    let text = said(Code::MetricsApiUnavailable, &failing(cpu(), "resource", "proxy error", down));
+    let logs = "It points at the Service kube-system/metrics-server, whose pods log why.";
+    assert_eq!(text.evidence.last().map(String::as_str), Some(logs));
+}
+
+/// What keeps the replicas on purpose asks for nothing, and a tolerance that cannot be set has a target instead.
+#[test]
+fn what_may_be_on_purpose() {
+    let pinned = |items: &[Value]| {
+        let spec = json!({"spec": {"minReplicas": 4, "maxReplicas": 4}});
+        said(Code::AtMin, &with(items, "HorizontalPodAutoscaler", &spec))
+    };
+    let text = pinned(&state(&[cpu()], &["10m"; 4]));
+    assert_eq!(
+        text.advice.text(),
+        "Nothing to do if it is pinned on purpose: minReplicas and maxReplicas are both 4."
+    );
+    assert!(text.commands.is_empty(), "{text:?}");
+    let old = |cpu: &str| {
+        let items = state(&[self::cpu()], &[cpu]);
+        let version = json!({"kubernetesVersion": "v1.30.0"});
+        said(Code::WithinTolerance, &with(&items, "ControllerState", &version))
+    };
+    let text = old("52m");
+    // 52 is more than 1.1 times 47, and not of 48.
+    assert_eq!(
+        text.advice.text(),
+        "Nothing to do; with a target of 47%, it proposes 2 at this load."
+    );
+    assert_eq!(text.commands, ["kubectl hpa predict web -n default --target cpu=47%"]);
+    assert!(text.evidence.iter().all(|it| !it.contains("fewer")), "{text:?}");
+    // One replica cannot become fewer.
+    assert_eq!(old("48m").advice.text(), "Nothing to do.");
+}
+
 /// What a resource metric without a value needs depends on the resource, and on the age of the pods.
 #[test]
 fn a_resource_without_a_value() {
@@ -738,6 +864,12 @@ fn errors_that_are_shortened() {
         text.evidence,
         ["The API says: Internal error occurred: DatadogMetric is invalid, err: Gone, query: …."]
     );
+    let text = failing(
+        "Internal error occurred: DatadogMetric not found for metric name: queue, datadogmetricid: \
+         datadog/dcaautogen-9c1d4f3fbb7a1f2a6e1c7f0a27de10",
+    );
+    let cause = ": DatadogMetric not found for metric name: queue";
+    assert!(text.summary.ends_with(cause), "{}", text.summary);
     // An error that quotes no query ends with its cause.
     let text = failing(&format!("failed to ask {}: timeout", "the backend ".repeat(20)));
     assert!(text.summary.ends_with(": timeout"), "{}", text.summary);
@@ -858,21 +990,21 @@ fn a_disabled_direction_at_a_bound() {
     for (items, advice, flags, patch, without) in [
         (
             at("90m", "scaleUp", json!({"maxReplicas": 4})),
-            "Remove behavior.scaleUp.selectPolicy and raise maxReplicas to allow it.",
+            "If that is not meant, remove behavior.scaleUp.selectPolicy and raise maxReplicas.",
             "--set behavior.scaleUp.selectPolicy=null --max 8",
             json!({"behavior": {"scaleUp": {"selectPolicy": null}}, "maxReplicas": 8}),
             "With the default, Max, and maxReplicas 8: 8 replicas.",
         ),
         (
             at("10m", "scaleDown", json!({"minReplicas": 4})),
-            "Remove behavior.scaleDown.selectPolicy and lower minReplicas to allow it.",
+            "If that is not meant, remove behavior.scaleDown.selectPolicy and lower minReplicas.",
             "--set behavior.scaleDown.selectPolicy=null --min 1",
             json!({"behavior": {"scaleDown": {"selectPolicy": null}}, "minReplicas": 1}),
             "With the default, Max, and minReplicas 1: 1 replica.",
         ),
         (
             at("90m", "scaleUp", json!({"maxReplicas": 5})),
-            "Remove behavior.scaleUp.selectPolicy to allow it.",
+            "If that is not meant, remove behavior.scaleUp.selectPolicy.",
             "--set behavior.scaleUp.selectPolicy=null",
             json!({"behavior": {"scaleUp": {"selectPolicy": null}}}),
             "With the default, Max: a proposal of 8, and 5 replicas after stabilization and limits.",
@@ -880,7 +1012,9 @@ fn a_disabled_direction_at_a_bound() {
     ] {
         let text = said(Code::DirectionDisabled, &items);
         assert_eq!(text.advice.text(), advice);
-        assert_eq!(text.evidence, [without]);
+        assert_eq!(text.evidence[0], without);
+        let has_window = text.evidence[1..].iter().any(|it| it.contains("up to 3600"));
+        assert_eq!(has_window, flags.contains("scaleDown"));
         assert_eq!(
             text.commands,
             [
@@ -988,7 +1122,7 @@ fn a_container_that_a_partition_keeps_from_pods() {
     let lower = format!("kubectl patch statefulset/web -n default --type=merge -p '{patch}'");
     let lowered = "Lower partition (2) in the update strategy: the template has the container app.";
     assert_eq!(text(2), (lowered.to_owned(), vec![lower]));
-    let status = "kubectl rollout status statefulset/web -n default --timeout=5s";
+    let status = "kubectl rollout status statefulset/web -n default --watch=false";
     let wait = "Wait for the rollout to end: the template has the container app.";
     assert_eq!(text(1), (wait.to_owned(), vec![status.to_owned()]));
 }
@@ -1027,7 +1161,7 @@ fn pods_that_no_rollout_replaces() {
     let text = |kind: &str, strategy: Value, paused: bool, others: usize| {
         text_from(kind, strategy, paused, others, 0)
     };
-    let status = "kubectl rollout status statefulset/web -n default --timeout=5s";
+    let status = "kubectl rollout status statefulset/web -n default --watch=false";
     let list = "kubectl get pods -n default -l app=web -L controller-revision-hash";
     let wait = "Wait for the rollout to end, or delete the pods of the earlier revision.";
     let patch = json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": 0}}}});
@@ -1058,4 +1192,124 @@ fn pods_that_no_rollout_replaces() {
         "{:?}",
         text.evidence
     );
+}
+
+/// A bound is not what to change where something speaks against the metric.
+#[test]
+fn what_speaks_against_the_metric_of_a_bound() {
+    let queue = |value: &str, cpu: &[&str]| {
+        let items = state(&[build::external("queue", &build::average("1"))], cpu);
+        [
+            with(&items, "HorizontalPodAutoscaler", &json!({"spec": {"minReplicas": 2, "maxReplicas": 5, "behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}}})),
+            vec![build::queue(&[value])],
+        ]
+        .concat()
+    };
+    let served = |values: [&str; 3]| {
+        let metric = json!({"type": "Pods", "pods": {
+            "metric": {"name": "served"}, "target": build::average("10")}});
+        let items = state(&[metric], &["90m"; 3]);
+        let most = json!({"spec": {"maxReplicas": 5}});
+        let mut items = with(&items, "HorizontalPodAutoscaler", &most);
+        let pods = items.iter_mut().filter(|it| it["kind"] == "Pod");
+        for (pod, created) in pods.zip(["03", "04", "05"]) {
+            pod["metadata"]["creationTimestamp"] = json!(format!("2026-11-21T{created}:00:00Z"));
+        }
+        let value = |(number, value): (usize, &str)| {
+            json!({
+                "describedObject": {"kind": "Pod", "name": format!("web-{number}"), "namespace": "default"},
+                "metric": {"name": "served"}, "timestamp": build::NOW, "value": value,
+            })
+        };
+        let values: Vec<Value> = values.into_iter().enumerate().map(value).collect();
+        items.push(json!({
+            "apiVersion": "custom.metrics.k8s.io/v1beta2", "kind": "MetricValueList",
+            "metadata": {}, "items": values,
+        }));
+        items
+    };
+    let raise = "Raise maxReplicas as far as nodes and dependencies can carry it.";
+    let counter = "Use a rate of served: like a counter, it rises with the age of a pod.";
+    for (code, items, want) in [
+        (Code::AtMax, queue("90", &["50m"; 4]), raise),
+        (
+            Code::AtMax,
+            queue("90", &["5m"; 4]),
+            "Look at queue first: the pods use 5% of the cpu that they request.",
+        ),
+        (Code::AtMin, queue("1", &["50m"; 4]), "Nothing to do; if fewer replicas are enough"),
+        (
+            Code::AtMin,
+            queue("1", &["190m"; 4]),
+            "Look at queue first: the pods use 190% of the cpu that they request.",
+        ),
+        (Code::AtMax, served(["90", "60", "10"]), counter),
+        // Not in the order of their ages, or not far apart.
+        (Code::AtMax, served(["60", "90", "10"]), "Raise maxReplicas, if"),
+        (Code::AtMax, served(["90", "80", "70"]), "Raise maxReplicas"),
+    ] {
+        let advice = said(code, &items).advice.text();
+        assert!(advice.starts_with(want), "{advice}");
+    }
+}
+
+/// The target is elsewhere, is kept at 0 by a Rollout, or creates a workload of its own.
+#[test]
+fn the_object_that_is_meant() {
+    let target = |kind: &str, api_version: &str| json!({"spec": {"scaleTargetRef": {"apiVersion": api_version, "kind": kind, "name": "web"}}});
+    let deployment = |name: &str, namespace: &str, more: &Value| {
+        let own = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": name, "namespace": namespace, "uid": name},
+            "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}},
+            "status": {"replicas": 3},
+        });
+        build::with(own, more)
+    };
+    let without_scale = |items: Vec<Value>| -> Vec<Value> {
+        items.into_iter().filter(|it| it["kind"] != "Scale").collect()
+    };
+    let busy = state(&[cpu()], &["90m"; 3]);
+    let elsewhere =
+        [without_scale(busy.clone()), vec![deployment("web", "shop", &json!({}))]].concat();
+    let zero = with(&busy, "Scale", &json!({"spec": {"replicas": 0}, "status": {"replicas": 0}}));
+    let rollout = json!({
+        "apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
+    });
+    let off = json!({"spec": {"replicas": 0}, "status": {"replicas": 0}});
+    let kept = [zero, vec![deployment("web", "default", &off), rollout]].concat();
+    let custom = with(&busy, "HorizontalPodAutoscaler", &target("Stack", "example.com/v1"));
+    let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "example.com/v1", "kind": "Stack",
+        "name": "web", "uid": "s", "controller": true}]}});
+    let five = json!({"spec": {"replicas": 5}, "status": {"replicas": 3}});
+    let custom = with(&custom, "Scale", &five);
+    let custom = with(
+        &custom,
+        "HorizontalPodAutoscaler",
+        &json!({"status": {"lastScaleTime": "2026-11-21T05:00:00Z"}}),
+    );
+    let owned = [custom, vec![deployment("web-a", "default", &owner)]].concat();
+    for (code, items, want) in [
+        (
+            Code::TargetNotFound,
+            elsewhere,
+            "Create the HPA in the namespace shop, where Deployment/web is: it scales nothing in another one.",
+        ),
+        (
+            Code::SwitchedOff,
+            kept,
+            "Point scaleTargetRef at Rollout/web (argoproj.io/v1alpha1): it runs the pods of this template \
+             (spec.workloadRef).",
+        ),
+        (
+            Code::ReplicasWithoutPods,
+            owned,
+            "Find out why Stack/web sets Deployment/web-a to 3 replicas: its operator does not pass on \
+             spec.replicas.",
+        ),
+    ] {
+        assert_eq!(said(code, &items).advice.text(), want);
+    }
 }

@@ -100,6 +100,9 @@ impl Words for SuspectUnit {
             }),
         }];
         evidence.extend(about.without().map(|without| format!("With {meant}: {without}.")));
+        let flags = about.target_flags(*metric, &meant.to_string());
+        // The name is in the command, and long ones are common.
+        let hint = flags.as_ref().map(|_| about.try_it("--target")).unwrap_or_default();
         Text {
             summary: format!(
                 "{label} is {}, {times}: the units probably differ",
@@ -107,8 +110,8 @@ impl Words for SuspectUnit {
             ),
             evidence,
             advice: Remedy::SetTarget
-                .says(format!("Set the target to {meant}, if that is what is meant.")),
-            commands: Vec::from_iter(about.with_target(*metric, &meant.to_string())),
+                .says(format!("Set the target to {meant}, if that is what is meant{hint}.")),
+            commands: flags.iter().map(|flags| about.predict(flags)).collect(),
             objects: about.own(),
         }
     }

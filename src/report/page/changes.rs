@@ -1,34 +1,53 @@
-//! What would change the answer, one line for each metric, and the curve of one as a chart.
+//! What would change the answer, one row for each range of values of a metric, and the curve of one as a chart.
 
 use jiff::Timestamp;
 
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::numbers;
+use crate::order;
 use crate::report::chart::{Chart, MOST_ROWS, Mark, Series, Shape, round_numbers};
+use crate::report::section::Table;
 use crate::report::words;
 use crate::whatif::kept::KeptTarget;
 use crate::whatif::thresholds::{
-    Ask, Band, Changes, Curve, Effect, End, Found, Hold, Reached, Span, Thresholds, Unit,
+    Ask, Changes, Curve, Effect, End, Found, Hold, Reached, Span, Thresholds, Unit,
 };
 
-/// Returns a line for each metric.
-pub(in crate::report) fn lines(thresholds: &[Thresholds], now: Timestamp) -> Vec<(String, String)> {
-    let line = |of: &Thresholds| {
-        let text = match &of.found {
-            Found::Changes(changes) => sentence(of, changes, now),
-            Found::Nothing { error } => format!("nothing known: {error}"),
-        };
-        (of.metric.clone(), text)
-    };
+/// Returns a row for each range of values of each metric: the metric, the values, and what they lead to.
+pub(in crate::report) fn rows(
+    thresholds: &[Thresholds],
+    kept: &[KeptTarget],
+    now: Timestamp,
+) -> Table {
+    let mut rows = Vec::new();
     if thresholds.is_empty() {
         let why = "no value of a metric changes anything: this pass ignores metrics";
-        return vec![("metrics".to_owned(), why.to_owned())];
+        rows.push(["metrics".to_owned(), String::new(), why.to_owned()]);
     }
-    thresholds.iter().map(line).collect()
+    for of in thresholds {
+        let ranges = match &of.found {
+            Found::Changes(changes) => ranges(of, changes, now),
+            Found::Nothing { error } => {
+                vec![Range {
+                    from: 0,
+                    values: String::new(),
+                    effect: format!("nothing known: {error}"),
+                }]
+            }
+        };
+        let all = if of.divided { ", in all" } else { "" };
+        let mut label = format!("{}{all}", of.metric);
+        // The metric stands on the first of its rows.
+        for Range { values, effect, .. } in ranges {
+            rows.push([std::mem::take(&mut label), values, effect]);
+        }
+    }
+    rows.extend(kept.iter().map(kept_target));
+    Table::new([("", false); 3], rows.into_iter().map(Vec::from).collect())
 }
 
-/// Returns a line with the target with which a metric still adds replicas at the same usage.
-pub(in crate::report) fn kept(own: &KeptTarget) -> (String, String) {
+/// Returns a row with the target with which a metric still adds replicas at the same usage.
+fn kept_target(own: &KeptTarget) -> [String; 3] {
     let KeptTarget { metric, pods, target, exact, alike, .. } = own;
     // The usage from which replicas are added: a pod at less than this has less.
     let each = |usage: &Quantity| {
@@ -50,116 +69,140 @@ pub(in crate::report) fn kept(own: &KeptTarget) -> (String, String) {
             "no percentage adds replicas as early as now, from {before}: 1% does so from {after} {pods}"
         ),
     };
-    (format!("target of {metric}"), text)
+    [format!("target of {metric}"), String::new(), text]
 }
 
+/// A range of values of a metric.
+struct Range {
+    /// The lowest of them.
+    from: i64,
+    /// The range in words; empty if the effect is not about values.
+    values: String,
+    effect: String,
+}
+
+/// Says in one sentence what the values of a metric lead to.
 fn sentence(of: &Thresholds, changes: &Changes, now: Timestamp) -> String {
+    let parts = ranges(of, changes, now).into_iter().map(|Range { values, effect, .. }| {
+        if values.is_empty() { effect } else { format!("{values}: {effect}") }
+    });
+    let all = if of.divided { "in all, " } else { "" };
+    format!("{all}{}", Vec::from_iter(parts).join("; "))
+}
+
+/// Returns what the values of a metric lead to, from low to high.
+fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<Range> {
     let value = |value: i64| value_of(of, changes.unit, value);
-    let span = |span: Span| match span.from == span.to {
-        true => format!("at {}", value(span.from)),
-        false => format!("from {} to {}", value(span.from), value(span.to)),
+    let words = |span: Span| {
+        if span.from == 0 && span.to == changes.up_to {
+            "any value".to_owned()
+        } else if span.from == 0 {
+            format!("up to {}", value(span.to))
+        } else if span.to == changes.up_to {
+            format!("above {}", value(span.from - 1))
+        } else if span.from == span.to {
+            value(span.from)
+        } else {
+            format!("{} to {}", value(span.from), value(span.to))
+        }
     };
-    let bands = &changes.bands[..];
-    let mut parts = Vec::new();
+    let range = |span: Span, effect: String| Range { from: span.from, values: words(span), effect };
+    let whole = Span { from: 0, to: changes.up_to };
+    let asked = |ask: Ask| {
+        let all = changes.asks.iter().filter(move |asks| asks.asks == ask);
+        Vec::from_iter(all.map(|asks| asks.span))
+    };
     // What the metric asks for, if the pass does not do exactly that.
-    let asks = |ask: Ask, done: &[Span]| {
-        let all = changes.asks.iter().filter(|asks| asks.asks == ask).map(|asks| asks.span);
-        let all: Vec<Span> = all.collect();
-        let asked = all.iter().map(|span| match (span.from, span.to) {
-            (0, to) if to == changes.up_to => "at any value".to_owned(),
-            (0, to) => format!("up to {}", value(to)),
-            (from, to) if to == changes.up_to => format!("above {}", value(from - 1)),
-            (from, to) => format!("from {} to {}", value(from), value(to)),
-        });
-        let what = if ask == Ask::More { "more" } else { "fewer" };
-        let asked = format!("proposes {what} {}", words::list(&asked.collect::<Vec<_>>()));
-        (!all.is_empty() && all != done).then_some(asked)
+    let proposes = |ask: Ask, done: &[Span]| {
+        let what = if ask == Ask::More { "proposes more" } else { "proposes fewer" };
+        let spans = asked(ask);
+        let differs = spans != done;
+        spans.into_iter().filter(move |_| differs).map(move |span| range(span, what.to_owned()))
     };
     // What the pass does not do at all, with when a later one does, and why.
-    let nothing = |ask: Ask, verb: &str| {
-        let (end, bound) = match ask {
-            Ask::More => (&changes.highest, "at most"),
-            _ => (&changes.lowest, "at least"),
+    let nothing = |ask: Ask| {
+        let (end, bound, what, verb) = match ask {
+            Ask::More => (&changes.highest, "at most", "proposes more", "adds none"),
+            _ => (&changes.lowest, "at least", "proposes fewer", "removes none"),
         };
-        let asks = asks(ask, &[]).map_or_else(String::new, |asked| format!("{asked}, but "));
-        let when = match end.changes_at {
-            Some(at) => format!("before {}", words::future(now, at)),
-            None => "at any value".to_owned(),
-        };
-        format!("{asks}{verb} {when}{}", why(end, bound, changes))
+        let when = end.changes_at.map(|at| format!(" before {}", words::future(now, at)));
+        let none = format!("{verb}{}{}", when.unwrap_or_default(), why(end, bound, changes));
+        match &asked(ask)[..] {
+            [] => vec![range(whole, none)],
+            spans => {
+                let each = spans.iter().map(|span| range(*span, format!("{what}, but {none}")));
+                each.collect()
+            }
+        }
     };
+    let bands = &changes.bands[..];
+    let mut ranges = Vec::new();
     if bands.windows(2).all(|pair| pair[0].effect < pair[1].effect) {
         let of = |effect| bands.iter().find(|band| band.effect == effect).map(|band| band.span);
         match (of(Effect::Adds), of(Effect::Removes)) {
             (adds @ Some(Span { from: 0, .. }), _) => {
-                parts.push(format!(
-                    "adds replicas at any value{}",
-                    why(&changes.lowest, "at least", changes)
-                ));
-                parts.extend(asks(Ask::More, adds.as_slice()));
-                parts.extend(asks(Ask::Fewer, &[]));
+                let why = why(&changes.lowest, "at least", changes);
+                ranges.push(range(whole, format!("adds replicas{why}")));
+                ranges.extend(proposes(Ask::More, adds.as_slice()));
+                ranges.extend(proposes(Ask::Fewer, &[]));
             }
             (_, removes @ Some(Span { to, .. })) if to == changes.up_to => {
-                parts.push(format!(
-                    "removes replicas at any value{}",
-                    why(&changes.highest, "at most", changes)
-                ));
-                parts.extend(asks(Ask::More, &[]));
-                parts.extend(asks(Ask::Fewer, removes.as_slice()));
+                let why = why(&changes.highest, "at most", changes);
+                ranges.push(range(whole, format!("removes replicas{why}")));
+                ranges.extend(proposes(Ask::More, &[]));
+                ranges.extend(proposes(Ask::Fewer, removes.as_slice()));
             }
             (adds, removes) => {
-                match adds {
-                    Some(Span { from, .. }) => {
-                        parts.push(format!("adds replicas above {}", value(from - 1)));
-                        parts.extend(asks(Ask::More, adds.as_slice()));
-                    }
-                    None => parts.push(nothing(Ask::More, "adds no replicas")),
+                if let Some(span) = adds {
+                    ranges.push(range(span, "adds replicas".to_owned()));
+                    ranges.extend(proposes(Ask::More, &[span]));
+                } else {
+                    ranges.extend(nothing(Ask::More));
                 }
-                match removes {
-                    Some(Span { to, .. }) => {
-                        parts.push(format!("removes up to {}", value(to)));
-                        parts.extend(asks(Ask::Fewer, removes.as_slice()));
-                    }
-                    None => parts.push(nothing(Ask::Fewer, "removes none")),
+                if let Some(span) = removes {
+                    ranges.push(range(span, "removes replicas".to_owned()));
+                    ranges.extend(proposes(Ask::Fewer, &[span]));
+                } else {
+                    ranges.extend(nothing(Ask::Fewer));
                 }
             }
         }
     } else {
         // Some pods do not count, so the controller jumps where the metric is on target.
-        parts.extend(bands.iter().map(|Band { span: values, effect, .. }| {
-            let effect = match effect {
-                Effect::Removes => "removes",
-                Effect::Keeps => "keeps",
-                Effect::Adds => "adds",
+        ranges.extend(bands.iter().map(|band| {
+            let effect = match band.effect {
+                Effect::Removes => "removes replicas",
+                Effect::Keeps => "keeps the replicas",
+                Effect::Adds => "adds replicas",
             };
-            match values.to == changes.up_to {
-                true => format!("{effect} from {}", value(values.from)),
-                false => format!("{effect} {}", span(*values)),
-            }
+            range(band.span, effect.to_owned())
         }));
         for (ask, effect) in [(Ask::More, Effect::Adds), (Ask::Fewer, Effect::Removes)] {
             let done = bands.iter().filter(|band| band.effect == effect).map(|band| band.span);
-            parts.extend(asks(ask, &Vec::from_iter(done)));
+            ranges.extend(proposes(ask, &Vec::from_iter(done)));
         }
     }
     if let Some(tolerance) = changes.tolerance {
-        parts.push(format!("tolerance {}", span(tolerance).trim_start_matches("from ")));
+        ranges.push(range(tolerance, "within tolerance".to_owned()));
     }
     // If it is already at a bound, tolerance says so.
     let tolerance = changes.tolerance.unwrap_or(Span { from: 0, to: 0 });
     let Reached { replicas, proposed, .. } = changes.max;
     if let Some(from) = proposed.filter(|from| *from > 0 && *from != tolerance.from) {
-        parts.push(format!("proposes maxReplicas ({replicas}) above {}", value(from - 1)));
+        let span = Span { from, to: changes.up_to };
+        ranges.push(range(span, format!("proposes maxReplicas ({replicas})")));
     }
     let Reached { replicas, proposed, .. } = changes.min;
     if let Some(to) = proposed.filter(|to| *to < changes.up_to && *to != tolerance.to) {
-        parts.push(format!("proposes minReplicas ({replicas}) up to {}", value(to)));
+        let span = Span { from: 0, to };
+        ranges.push(range(span, format!("proposes minReplicas ({replicas})")));
     }
+    order::sort_by_key(&mut ranges, |range| range.from);
     if bands.iter().any(|band| !band.certain) {
-        parts.push("not certain: based on the most likely history".to_owned());
+        let effect = "not certain: based on the most likely history".to_owned();
+        ranges.push(Range { from: changes.up_to, values: String::new(), effect });
     }
-    let all = if of.divided { "in all, " } else { "" };
-    format!("{all}{}", parts.join("; "))
+    ranges
 }
 
 /// Words why a pass does not follow a metric to an end; `bound` says what the proposal there is: "at most"

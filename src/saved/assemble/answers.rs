@@ -47,29 +47,37 @@ impl Answers<'_> {
             if let Some(e) = find_error(self.errors, self.hpa, api, name) {
                 return failure(&e.message, e.denied, e.missing);
             }
+            let request = Request::of(spec);
+            if let Some(request) = request {
+                if let Some(place) = saved.iter().position(|(other, _)| request.is(other)) {
+                    given.push(saved.remove(place));
+                }
+                if let Some((_, answer)) = given.iter().rev().find(|(other, _)| request.is(other)) {
+                    return as_answered(answer, &request);
+                }
+            }
             if let Some(documents) = self.lacking(spec) {
                 return MetricAnswer::Unread(Unread::Missing { documents });
             }
-            let Some(request) = Request::of(spec) else { return MetricAnswer::PodMetrics };
-            if let Some(place) = saved.iter().position(|(other, _)| request.is(other)) {
-                given.push(saved.remove(place));
-            }
-            match (given.iter().rev().find(|(other, _)| request.is(other)), request) {
-                (Some((_, answer)), _) => as_answered(answer, &request),
-                (None, Request::Pods(metric)) => self.pods(metric),
-                (None, Request::Object(object, metric)) => self.object(object, metric),
-                (None, Request::External(metric)) => self.external(metric),
+            match request {
+                None => MetricAnswer::PodMetrics,
+                Some(Request::Pods(metric)) => self.pods(metric),
+                Some(Request::Object(object, metric)) => self.object(object, metric),
+                Some(Request::External(metric)) => self.external(metric),
             }
         };
         specs.map(answer).collect()
     }
 
-    /// Returns the documents that the metric needs and of which the input has none. An input with a
-    /// ControllerState has everything that its capture found; one without it has whatever kubectl was
-    /// asked for.
+    /// Returns the documents that a metric without a saved answer needs and of which the input has none. A
+    /// ControllerState without answers is written by hand and complete. One with answers has those of the
+    /// metrics that were requested when it was saved; an input without a ControllerState has whatever kubectl
+    /// was asked for.
     fn lacking(&self, spec: &MetricSpec) -> Option<Documents> {
         let Objects { state, lists, pod_metrics, .. } = self.objects;
-        if state.is_some() {
+        let is_complete = !self.saved.iter().any(|answer| is_key(&answer.hpa, self.hpa));
+        let has_usage = state.as_ref().is_some_and(|state| state.pod_metrics(self.hpa).is_some());
+        if state.is_some() && (is_complete || has_usage && spec.is_resource()) {
             return None;
         }
         let (api, name) = asked(spec);

@@ -184,6 +184,7 @@ fn input(
         None => selected.pod_metrics[own].iter().copied().cloned().collect(),
     };
     snapshot.pods = selected.pods[own].iter().copied().cloned().collect();
+    input.count(input.evidence.counted);
     input.remark();
     input.doubt_clock();
     Ok(input)

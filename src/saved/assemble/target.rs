@@ -102,7 +102,8 @@ impl ScaleLookup<'_> {
                 return Ok(Err(ScaleError::Get(text.to_owned())));
             }
             let same_kind = |workload: &Workload| workload.kind.eq_ignore_ascii_case(kind);
-            if !self.is_complete && !self.workloads.values().flatten().any(|it| same_kind(it)) {
+            let is_listed = || self.workloads.values().flatten().any(|it| same_kind(it));
+            if !self.is_complete && (self.elsewhere(hpa).is_some() || !is_listed()) {
                 return Ok(Err(missing()));
             }
             let resource = resource_of(group, kind);
@@ -111,16 +112,22 @@ impl ScaleLookup<'_> {
         };
         if let (true, Some(status)) = (workload.is_rollout(), &workload.status) {
             let selector = status.selector.clone().unwrap_or_default();
-            return Ok(Ok(workload_scale(workload, selector)));
+            return Ok(Ok(workload.to_scale(selector)));
         }
         let selector = match &workload.selector {
             Some(selector) => selector.to_selector().map_err(|e| {
                 let name = &workload.metadata.name;
                 Error::usage(format!("{} {name}: spec.selector: {e}", workload.kind))
             })?,
-            None => return Ok(Ok(workload_scale(workload, String::new()))),
+            // The API server stores no such object.
+            None if workload.group == "apps" && workload.status.is_none() => {
+                let reference = workload.reference();
+                let message = format!("{reference}: spec.selector: Required value");
+                return Err(Error::usage(message).hint("the API server would reject this manifest"));
+            }
+            None => return Ok(Ok(workload.to_scale(String::new()))),
         };
-        Ok(Ok(workload_scale(workload, selector.to_string())))
+        Ok(Ok(workload.to_scale(selector.to_string())))
     }
 
     /// Returns what is assumed about the target's scale if it is derived from an object without a status.
@@ -152,19 +159,29 @@ impl ScaleLookup<'_> {
         matches!(self.workload(hpa), Ok(Some(_)))
     }
 
-    fn workload(&self, hpa: &Hpa) -> Result<Option<&Workload>, Error> {
-        let target = &hpa.spec.scale_target_ref;
-        let kind = target.kind.as_str();
-        let named = self.workloads.get(&*target.name).into_iter().flatten().copied();
-        let mut workloads = named.filter(|workload| {
-            // Discovery also knows a kind by its lower-case form.
-            self.is_target(&workload.metadata, hpa)
-                && has_own_scale(&workload.group, &workload.kind)
-                && workload.group == target.group()
-                && (workload.kind == kind || workload.kind.to_lowercase() == kind)
-        });
+    fn workload<'t>(&'t self, hpa: &'t Hpa) -> Result<Option<&'t Workload>, Error> {
+        let named = self.alike(hpa);
+        let mut workloads = named.filter(|workload| self.is_target(&workload.metadata, hpa));
+        let kind = &hpa.spec.scale_target_ref.kind;
         once(kind, workloads.clone().map(|workload| &*workload.metadata.name))?;
         Ok(workloads.next())
+    }
+
+    /// Returns a workload of the target's kind and name in another namespace.
+    pub(super) fn elsewhere<'t>(&'t self, hpa: &'t Hpa) -> Option<&'t Workload> {
+        self.alike(hpa).find(|workload| !self.is_target(&workload.metadata, hpa))
+    }
+
+    /// Returns the workloads of the target's kind and name in all namespaces.
+    fn alike<'t>(&'t self, hpa: &'t Hpa) -> impl Iterator<Item = &'t Workload> + Clone {
+        let target = &hpa.spec.scale_target_ref;
+        let named = self.workloads.get(&*target.name).into_iter().flatten().copied();
+        named.filter(move |workload| {
+            // Discovery also knows a kind by its lower-case form.
+            has_own_scale(&workload.group, &workload.kind)
+                && workload.group == target.group()
+                && (workload.kind == target.kind || workload.kind.to_lowercase() == target.kind)
+        })
     }
 
     /// Returns the Scales that may belong to the target.
@@ -205,14 +222,6 @@ pub(crate) fn save_command(hpa: &Hpa) -> String {
     )
 }
 
-fn workload_scale(workload: &Workload, selector: String) -> Scale {
-    Scale {
-        spec_replicas: workload.wanted(),
-        status_replicas: workload.scale_replicas().unwrap_or_else(|| workload.wanted()),
-        selector: selector.into(),
-    }
-}
-
 /// Whether a built-in kind is in a foreign group: each is in one group, whatever else is installed.
 fn is_in_other_group(group: &str, kind: &str) -> bool {
     let home = match kind {
@@ -225,7 +234,7 @@ fn is_in_other_group(group: &str, kind: &str) -> bool {
 }
 
 /// Whether a built-in workload has no scale: the path does not exist, whatever the name.
-fn is_unscalable(group: &str, kind: &str) -> bool {
+pub(crate) fn is_unscalable(group: &str, kind: &str) -> bool {
     let kind = kind.to_lowercase();
     matches!((group, &*kind), ("apps", "daemonset") | ("batch", "job" | "cronjob") | ("", "pod"))
 }

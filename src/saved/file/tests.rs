@@ -4,7 +4,7 @@
 use jiff::SignedDuration;
 use serde_json::json;
 
-use super::{read_bytes, read_text, within};
+use super::{read_text, text_of, within};
 use crate::apimachinery::go::GoDuration;
 use crate::error::Error;
 use crate::saved::objects::Objects;
@@ -81,11 +81,11 @@ fn a_byte_order_mark_is_no_part_of_the_text() {
     for text in [POD, "kind: Pod\napiVersion: v1\n"] {
         let mut objects = Objects::default();
         let bytes = format!("\u{feff}{text}").into_bytes();
-        read_bytes(bytes, "in", &mut objects).unwrap();
+        read_text(&text_of(bytes, "in").unwrap(), "in", &mut objects).unwrap();
         assert_eq!(objects.pods.len(), 1);
     }
     let utf16: Vec<u8> = "\u{feff}{}".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    let refused = read_bytes(utf16, "in", &mut Objects::default()).unwrap_err();
+    let refused = text_of(utf16, "in").unwrap_err();
     assert_eq!(refused.message, "failed to read in: not text (byte 0 is not UTF-8)");
 }
 
@@ -157,7 +157,6 @@ fn a_fault_is_told_with_its_place_and_field() {
         ("", "in: it is empty"),
         ("# a comment\n---\n---\n", "in: it is empty"),
         // Duplicates.
-        ("kind: Pod\nkind: List\n", "in:2:1: duplicate field"),
         (
             r#"{"kind": "Pod", "metadata": {}, "metadata": {}}"#,
             "in:1:44: metadata: duplicate field `metadata`",
@@ -203,6 +202,22 @@ fn a_fault_is_told_with_its_place_and_field() {
     ] {
         assert_eq!(refusal(text), format!("failed to read {said}"));
     }
+}
+
+#[test]
+fn the_last_of_equal_keys_counts_in_yaml() {
+    let text = "kind: Scale\napiVersion: autoscaling/v1\nmetadata: {name: a, namespace: b}\nmetadata:\n  name: a\n  \
+                name: c\nspec: {replicas: 1, replicas: 2}\n";
+    let objects = read(text).expect("a Scale");
+    let scale = &objects.scales[0];
+    assert_eq!((&*scale.metadata.name, &scale.metadata.namespace), ("c", &None));
+    assert_eq!(scale.spec.replicas, 2);
+    let keys = ["metadata (line 5)", "metadata.name (line 6)", "spec.replicas (line 7)"];
+    let keys = keys.map(str::to_owned).to_vec();
+    assert_eq!(objects.notes, [Note::KeysRepeated { origin: "in".to_owned(), keys, more: 0 }]);
+    // Errors are about the last one, too.
+    let said = refusal("kind: Pod\napiVersion: v1\nmetadata: {}\nmetadata: {name: 1}\n");
+    assert_eq!(said, "failed to read in:4:18: metadata.name: an integer, expected a string");
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! YAML, which is converted to JSON first, as in kubectl: so a number is read as kubectl
 //! would send it, and one reader serves both. This is the only place that reads YAML.
 
+use std::collections::HashSet;
 use std::{fmt, io};
 
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::ser::Formatter;
 use serde_yaml::Spanned;
+use serde_yaml::options::DuplicateKeyPolicy;
 
 use super::{path_of, read_json, unreadable};
 use crate::apimachinery::go;
@@ -17,12 +19,22 @@ use crate::apimachinery::yaml;
 use crate::error::Error;
 use crate::saved::objects::Objects;
 use crate::saved::objects::reader::NO_KIND;
+use crate::snapshot::note::Note;
 
-/// Reads YAML documents; empty ones are left out.
+/// Reads YAML documents; empty ones are left out. Of equal keys the last one counts, as for kubectl, which sends
+/// JSON that has no others.
 pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<(), Error> {
-    let documents = documents::<Spanned<Document>>(text).map_err(|e| {
+    let unique = documents::<Spanned<Document>>(text, DuplicateKeyPolicy::Error);
+    let (documents, has_repeated) = match unique {
+        Err(e) if matches!(e.without_snippet(), serde_yaml::Error::DuplicateMappingKey { .. }) => {
+            (documents::<Spanned<Document>>(text, DuplicateKeyPolicy::LastWins), true)
+        }
+        read => (read, false),
+    };
+    let documents = documents.map_err(|e| {
         let place = e.location().map(place_of);
-        unreadable(origin, place, &FieldPath::default(), &message_of(&e))
+        let error = unreadable(origin, place, &FieldPath::default(), &message_of(&e));
+        if is_of_helm(text) { error.hint(MANIFESTS_OF_HELM) } else { error }
     })?;
     if documents.is_empty() {
         return Err(Error::usage(format!("failed to read {origin}: it is empty")));
@@ -36,8 +48,46 @@ pub(super) fn read(text: &str, origin: &str, objects: &mut Objects) -> Result<()
             unreadable(origin, find(text, place, &path), &path, &fault.message)
         })?;
     }
+    if has_repeated {
+        objects.notes.extend(repeated(text, origin));
+    }
     Ok(())
 }
+
+/// Whether a text is YAML, or JSON, without anything that states a kind.
+pub(super) fn has_no_object(text: &str) -> bool {
+    let states_kind = |document: &Spanned<Tree>| match &document.value {
+        Tree::Map(fields) => fields.iter().any(|(name, _)| name == "kind"),
+        Tree::List(_) | Tree::Scalar => false,
+    };
+    documents(text.trim_start_matches('\u{feff}'), DuplicateKeyPolicy::LastWins)
+        .is_ok_and(|all| !all.iter().any(states_kind))
+}
+
+/// What to read instead of the messages of Helm.
+const MANIFESTS_OF_HELM: &str =
+    "these are messages of Helm: use the output of `helm template` or `helm get manifest`";
+
+/// Whether a text begins with what Helm says of a release or of a chart, instead of with a manifest.
+fn is_of_helm(text: &str) -> bool {
+    let begins = |line: &str| text.lines().take(10).any(|own| own.starts_with(line));
+    begins("LAST DEPLOYED:") || begins("Pulled:")
+}
+
+/// Returns what is to be said of the keys that a text states again.
+fn repeated(text: &str, origin: &str) -> Option<Note> {
+    let documents = documents::<Spanned<Tree>>(text, DuplicateKeyPolicy::LastWins).ok()?;
+    let mut found = Vec::new();
+    for document in &documents {
+        document.value.repeated(&mut FieldPath::default(), &mut found);
+    }
+    let named = found.iter().take(MAX_NAMED).map(|(path, line)| format!("{path} (line {line})"));
+    let more = found.len().saturating_sub(MAX_NAMED);
+    Some(Note::KeysRepeated { origin: origin.to_owned(), keys: named.collect(), more })
+}
+
+/// How many repeated keys of a file are named.
+const MAX_NAMED: usize = 5;
 
 /// Returns a document as kubectl would send it: in Go, a number without a fraction is an integer, however
 /// it was written.
@@ -56,8 +106,13 @@ fn json_of(fields: &serde_json::Map<String, serde_json::Value>) -> serde_json::R
     String::from_utf8(json).map_err(serde_json::Error::custom)
 }
 
-fn documents<'t, T: Deserialize<'t>>(text: &'t str) -> Result<Vec<T>, serde_yaml::Error> {
-    serde_yaml::from_multiple_with_options(text, yaml::options(text.len()))
+fn documents<'t, T: Deserialize<'t>>(
+    text: &'t str,
+    duplicate_keys: DuplicateKeyPolicy,
+) -> Result<Vec<T>, serde_yaml::Error> {
+    let mut options = yaml::options(text.len());
+    options.duplicate_keys = duplicate_keys;
+    serde_yaml::from_multiple_with_options(text, options)
 }
 
 /// A YAML document that can be an object. Anything else is rejected as soon as that is clear, however
@@ -96,12 +151,12 @@ impl<'de> Deserialize<'de> for Document {
 /// Returns the position of a field in a document, or of the closest thing around it. The text is read
 /// again for this, because reading it does not keep positions.
 fn find(text: &str, document: usize, path: &FieldPath) -> Option<(usize, usize)> {
-    let documents = documents::<Spanned<Tree>>(text).ok()?;
+    let documents = documents::<Spanned<Tree>>(text, DuplicateKeyPolicy::LastWins).ok()?;
     let mut node = documents.get(document)?;
     for step in &path.0 {
         let inner = match (step, &node.value) {
             (Step::Field(name), Tree::Map(fields)) => {
-                fields.iter().find_map(|(field, value)| (field == name).then_some(value))
+                fields.iter().rev().find_map(|(field, value)| (field == name).then_some(value))
             }
             (Step::Element(place), Tree::List(elements)) => elements.get(*place),
             _ => None,
@@ -119,6 +174,33 @@ enum Tree {
     Scalar,
     List(Vec<Spanned<Tree>>),
     Map(Vec<(String, Spanned<Tree>)>),
+}
+
+impl Tree {
+    /// Adds the fields that are stated again, with the lines of their values.
+    fn repeated(&self, path: &mut FieldPath, found: &mut Vec<(String, usize)>) {
+        match self {
+            Self::Scalar => {}
+            Self::List(elements) => {
+                for (place, element) in elements.iter().enumerate() {
+                    path.0.push(Step::Element(place));
+                    element.value.repeated(path, found);
+                    path.0.pop();
+                }
+            }
+            Self::Map(fields) => {
+                let mut names = HashSet::new();
+                for (name, value) in fields {
+                    path.0.push(Step::Field(name.clone()));
+                    if !names.insert(name) {
+                        found.push((path.to_string(), place_of(value.referenced).0));
+                    }
+                    value.value.repeated(path, found);
+                    path.0.pop();
+                }
+            }
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for Tree {

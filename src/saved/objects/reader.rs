@@ -11,7 +11,9 @@ use serde::de::value::{CowStrDeserializer, MapAccessDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::{Api, ApiError, ControllerState, OWN_API_VERSION, Objects, Undecoded, UndecodedHpa};
+use super::{
+    Api, ApiError, ControllerState, HPA, OWN_API_VERSION, Objects, Undecoded, UndecodedHpa,
+};
 use crate::apimachinery::json;
 use crate::apimachinery::json::place::bytes_until;
 use crate::apimachinery::json::{Text, UniqueMap, null_as_default, string_map};
@@ -27,8 +29,8 @@ use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::shared::Share;
 use crate::snapshot::surroundings::{
-    ApiResourceList, ApiService, ScaledObject, UpdateStrategy, VerticalPodAutoscaler, Workload,
-    WorkloadStatus,
+    ApiResourceList, ApiService, CUSTOM, ScaledObject, UpdateStrategy, VerticalPodAutoscaler,
+    Workload, WorkloadStatus,
 };
 
 /// Why a text could not be read.
@@ -250,7 +252,12 @@ impl Objects {
                 self.api_services.push(ApiService::deserialize(fields)?);
             }
             ("", "APIResourceList") => {
-                if let Some((group, names)) = ApiResourceList::deserialize(fields)?.metrics() {
+                if let Some(([group, version], names)) =
+                    ApiResourceList::deserialize(fields)?.metrics()
+                {
+                    if group == CUSTOM {
+                        self.custom_version.get_or_insert(version);
+                    }
                     self.served_metrics.entry(group).or_default().extend(names);
                 }
             }
@@ -348,8 +355,9 @@ impl Objects {
             }
             _ => {
                 IgnoredAny::deserialize(fields)?;
-                let is_named = is_kind(kind) && is_api_version(api_version);
-                // It may be anything that has a field of this name.
+                // Anything else may be anything that has a field of this name.
+                let is_named = (is_kind(kind) && is_api_version(api_version))
+                    || (kind == HPA && api_version.is_empty());
                 let kind = if is_named { (kind, api_version) } else { ("object", "") };
                 let kind = (kind.0.to_owned(), kind.1.to_owned());
                 *self.skipped.entry(kind).or_default() += 1;
@@ -444,6 +452,7 @@ fn workload<E: Error>(
     struct Status {
         replicas: Option<i32>,
         observed_generation: Option<IgnoredAny>,
+        ready_replicas: Option<i32>,
         updated_replicas: Option<i32>,
         #[serde(deserialize_with = "null_as_default")]
         update_revision: String,
@@ -473,7 +482,7 @@ fn workload<E: Error>(
     let spec: Spec<'_> = part(fields, "spec", source)?;
     let Spec { replicas, selector, paused, template, .. } = spec;
     let strategy = match kind {
-        "Deployment" => spec.strategy,
+        "Deployment" | "Rollout" => spec.strategy,
         "StatefulSet" => spec.update_strategy,
         _ => None,
     };
@@ -482,24 +491,42 @@ fn workload<E: Error>(
             .map(|Map(match_labels)| LabelSelector { match_labels, ..LabelSelector::default() }),
         _ => read_raw(raw, source),
     });
+    let selector = selector.transpose()?;
+    // The API server's default (`SetDefaults_ReplicationController`).
+    let default = template.as_ref().filter(|_| kind == "ReplicationController");
+    let default = default.map(|template| LabelSelector {
+        match_labels: template
+            .labels
+            .iter()
+            .map(|(key, value)| (key.into(), value.into()))
+            .collect(),
+        ..LabelSelector::default()
+    });
+    let is_stated = |own: &LabelSelector| *own != LabelSelector::default();
+    let selector = match default.filter(is_stated) {
+        Some(default) => selector.filter(is_stated).or(Some(default)),
+        None => selector,
+    };
     let status: Status = part(fields, "status", source)?;
     let Status { updated_replicas, update_revision, current_pod_hash, conditions, .. } = status;
     let omitted = status.observed_generation.map(|_| 0);
     let counted = status.replicas.or(omitted).or(status.hpa_replicas);
     let has_updated = matches!(kind, "Deployment" | "StatefulSet" | "Rollout");
+    let ready_replicas = status.ready_replicas.or(omitted);
     let updated_replicas = updated_replicas.or(omitted.filter(|_| has_updated));
     Ok(Workload {
         group: group.to_owned(),
         kind: kind.to_owned(),
         metadata: part(fields, "metadata", source)?,
         replicas,
-        selector: selector.transpose()?,
+        selector,
         strategy,
         paused,
         template_of: spec.workload_ref.filter(|_| kind == "Rollout" && template.is_none()),
         template: template.map(Box::new),
         status: counted.map(|replicas| WorkloadStatus {
             replicas,
+            ready_replicas,
             updated_replicas,
             update_revision,
             current_pod_hash,

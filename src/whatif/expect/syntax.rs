@@ -8,7 +8,9 @@ use std::fmt;
 use jiff::SignedDuration;
 
 use super::units::{Sign, Unit, Units};
+use crate::apimachinery::names::nearest;
 use crate::apimachinery::quantity::Quantity;
+use crate::error::docs;
 use crate::numbers::duration_with_days;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec};
 
@@ -684,7 +686,9 @@ impl<'t> Parser<'t> {
                     "and" | "or" | "not" => format!("expected a field, not {word:?}"),
                     _ => format!("unknown field {word:?}"),
                 };
-                error(start, message, fields_hint())
+                let near = nearest(word, PASS_FIELDS.into_iter().map(|(name, _)| name));
+                let hint = near.map_or_else(fields_hint, |near| format!("did you mean {near}?"));
+                error(start, message, hint)
             });
         }
         let (name, at, part) = if self.takes("\"") {
@@ -912,11 +916,12 @@ fn error(at: usize, message: impl Into<String>, hint: impl Into<String>) -> Synt
 }
 
 fn fields_hint() -> String {
-    let of_metric = METRIC_FIELDS.iter().map(|(name, _)| format!("metric.NAME.{name}"));
-    let names = pass_fields().map(|field| field.to_string()).chain(of_metric);
-    let names = names.chain(fields_of_run(RunOf::Judged).map(|field| field.to_string()));
-    let names: Vec<String> = names.collect();
-    format!("the fields are {}, and those of replay", names.join(", "))
+    let names: Vec<String> = pass_fields().map(|field| field.to_string()).collect();
+    format!(
+        "the fields are {}; {} has those of metrics and runs",
+        names.join(", "),
+        docs("expectations.md")
+    )
 }
 
 /// Names of fields; what follows may be an operator.

@@ -16,13 +16,19 @@ use crate::apiserver::validate::{self, Cause, Invalid, validate};
 use crate::args::Validate;
 use crate::error::{Error, listed};
 use crate::keda::{self, KedaHpa, OpenMetric, Refused};
-use crate::saved::assemble::count;
+use crate::saved::assemble::{count, rejected};
 use crate::saved::file::RENDERED;
 use crate::saved::objects::{Objects, Undecoded, UndecodedHpa};
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MetricSpec};
 use crate::snapshot::input::Options;
+use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::note::{KedaNote, NotOwned, Note};
-use crate::snapshot::surroundings::{ScaledObject, Workload};
+use crate::snapshot::shared::Shared;
+use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload};
+use crate::snapshot::{Scale, Snapshot};
+
+/// What is read in place of a file that is called `-`.
+const STANDARD_INPUT: &str = "standard input";
 
 /// Manifests of the HPA, or of its target.
 #[derive(Debug, Clone)]
@@ -44,7 +50,7 @@ pub struct Candidate {
 #[derive(Debug, Clone)]
 pub(super) struct Manifest {
     /// What it is, as `Kind/name`.
-    reference: String,
+    pub(super) reference: String,
     /// The file.
     pub(super) origin: String,
     /// The line at which its document begins there, counted from 1.
@@ -57,6 +63,8 @@ pub(super) struct Manifest {
     object: Result<HpaObject, Error>,
     /// The metrics of its ScaledObject whose names only KEDA knows.
     open: Vec<OpenMetric>,
+    /// The container of the target that the ScaledObject names.
+    env_container: Option<String>,
     /// The ScaledObject, by name, with whether it takes over an HPA that KEDA did not create.
     scaled_object: Option<(String, bool)>,
 }
@@ -81,8 +89,8 @@ pub(super) struct Chosen<'c> {
     pub(super) rivals: Vec<&'c Manifest>,
     /// The manifest of the target.
     pub(super) workload: Option<&'c WorkloadManifest>,
-    /// What else there is.
-    pub(super) ignored: Option<Note>,
+    /// What else there is, in words.
+    pub(super) ignored: Vec<String>,
 }
 
 impl Candidate {
@@ -99,14 +107,10 @@ impl Candidate {
     ) -> Result<Self, Error> {
         let hpas = Manifest::all(objects, options, validate);
         if hpas.is_empty() && objects.workloads.is_empty() {
-            let others = others(objects);
-            let error = Error::usage(format!(
+            return Err(Error::usage(format!(
                 "--hpa {file}: contains no HorizontalPodAutoscaler, ScaledObject or workload"
-            ));
-            return Err(match others.is_empty() {
-                true => error,
-                false => error.hint(format!("it has {}", listed(&others))),
-            });
+            ))
+            .hint(objects.without_hpa()));
         }
         let is_meant = |it: &&Manifest| {
             (options.name.is_empty() || it.name == options.name)
@@ -125,9 +129,9 @@ impl Candidate {
         let asked = may_be.iter().filter_map(|hpa| hpa.object.as_ref().ok());
         let asked = asked.flat_map(|object| object.spec.metrics.iter().cloned()).collect();
         Ok(Self {
-            origin: if file == "-" { "standard input".to_owned() } else { file.to_owned() },
+            origin: if file == "-" { STANDARD_INPUT.to_owned() } else { file.to_owned() },
             workloads: WorkloadManifest::all(objects, validate),
-            others: others(objects),
+            others: objects.others(),
             skipped: objects.notes.clone(),
             asked,
             hpas,
@@ -161,19 +165,29 @@ impl Candidate {
         &self.origin
     }
 
+    /// The path that was typed.
+    pub(super) fn path(&self) -> &str {
+        if self.origin == STANDARD_INPUT { "-" } else { &self.origin }
+    }
+
     /// The file of the manifest of an HPA, and the line at which its document begins; none on
     /// standard input, or where only its target's is there.
     pub fn place(&self, hpa: &Hpa) -> Option<(&str, usize)> {
-        let Manifest { origin, line, .. } = self.choose(hpa).ok()?.hpa?;
-        (self.origin != "standard input").then_some((origin, *line))
+        let Manifest { origin, line, .. } = self.choose(hpa, &[]).ok()?.hpa?;
+        (self.origin != STANDARD_INPUT).then_some((origin, *line))
     }
 
-    /// The manifests of an HPA and its target.
+    /// The manifests of an HPA and its target. A manifest of one of the `others` in the same namespace is about
+    /// that HPA.
     ///
     /// # Errors
     ///
     /// Nothing does, or it is ambiguous what.
-    pub(super) fn choose(&self, hpa: &Hpa) -> Result<Chosen<'_>, Error> {
+    pub(super) fn choose(
+        &self,
+        hpa: &Hpa,
+        others: &[Shared<OtherHpa>],
+    ) -> Result<Chosen<'_>, Error> {
         let target = &hpa.spec.scale_target_ref;
         let is_of_it = |namespace: &Option<String>| {
             namespace.as_ref().is_none_or(|namespace| *namespace == hpa.namespace)
@@ -186,7 +200,12 @@ impl Candidate {
         let scales_it = |it: &Manifest| it.target.as_ref().is_some_and(|own| is_same(own, target));
         let is_own = |it: &&&Manifest| it.name == hpa.name && scales_it(it);
         let fitting = self.hpas.iter().filter(|it| here(&it.namespace) && scales_it(it));
-        let fitting: Vec<&Manifest> = fitting.collect();
+        let all_fitting: Vec<&Manifest> = fitting.collect();
+        let is_of_other = |it: &&Manifest| {
+            it.name != hpa.name && others.iter().any(|other| other.hpa.name == it.name)
+        };
+        let (of_others, fitting): (Vec<&Manifest>, Vec<&Manifest>) =
+            all_fitting.iter().copied().partition(is_of_other);
         let own: Vec<&Manifest> = fitting.iter().filter(is_own).copied().collect();
         let mut of_target = self.workloads.iter().filter(|WorkloadManifest { object, .. }| {
             let Metadata { name, namespace, .. } = &object.metadata;
@@ -201,7 +220,7 @@ impl Candidate {
         let named = || self.hpas.iter().find(|it| here(&it.namespace) && it.name == hpa.name);
         let chosen = match (&own[..], &fitting[..], &self.hpas[..]) {
             ([one], ..) | ([], [one], _) => Some(*one),
-            ([], [], [one]) if workload.is_none() => Some(one),
+            ([], [], [one]) if workload.is_none() && of_others.is_empty() => Some(one),
             // One of this name for another target contradicts, whatever else there is.
             ([], [], _) => named(),
             (several @ [_, ..], ..) | ([], several, _) => {
@@ -216,13 +235,14 @@ impl Candidate {
                 .hint("keep one of them"));
             }
         };
-        if chosen.is_none() && workload.is_none() {
+        if chosen.is_none() && workload.is_none() && of_others.is_empty() {
             return Err(self.without(target));
         }
-        let rivals: Vec<&Manifest> = fitting
-            .into_iter()
-            .filter(|it| chosen.is_some_and(|chosen| chosen.name != it.name))
-            .collect();
+        let rivals = all_fitting.into_iter().filter(|it| match chosen {
+            Some(chosen) => chosen.name != it.name,
+            None => is_of_other(it),
+        });
+        let rivals: Vec<&Manifest> = rivals.collect();
         let is_taken = |it: &&Manifest| {
             chosen.into_iter().chain(rivals.iter().copied()).any(|own| std::ptr::eq(own, *it))
         };
@@ -233,13 +253,48 @@ impl Candidate {
         let hpas = self.hpas.iter().filter(|it| !is_taken(it));
         let hpas = hpas.map(|it| placed(it.reference.clone(), &it.namespace));
         let workloads = self.workloads.iter();
-        let workloads = workloads.filter(|it| workload.is_none_or(|own| !std::ptr::eq(own, *it)));
+        let is_used = |it: &WorkloadManifest| {
+            workload
+                .is_some_and(|own| std::ptr::eq(own, it) || it.object.is_template_of(&own.object))
+        };
+        let workloads = workloads.filter(|it| !is_used(it));
         let workloads =
             workloads.map(|it| placed(it.object.reference(), &it.object.metadata.namespace));
         let all = hpas.chain(workloads).chain(self.others.iter().cloned());
         let all: Vec<String> = all.collect();
-        let ignored = (!all.is_empty()).then_some(Note::ManifestNotAlone { objects: all });
-        Ok(Chosen { hpa: chosen, rivals, workload, ignored })
+        Ok(Chosen { hpa: chosen, rivals, workload, ignored: all })
+    }
+
+    /// Returns the manifests of HPAs for other targets that select pods of the target, too, with the scales of their
+    /// targets, as far as these are known.
+    pub(super) fn neighbours(
+        &self,
+        chosen: &Chosen<'_>,
+        snapshot: &Snapshot,
+        surroundings: &Surroundings,
+    ) -> Vec<(&Manifest, Scale)> {
+        let is_here =
+            |it: &Manifest| it.namespace.as_ref().is_none_or(|own| *own == snapshot.hpa.namespace);
+        let is_chosen = |it: &Manifest| {
+            let taken = chosen.hpa.into_iter().chain(chosen.rivals.iter().copied());
+            taken.into_iter().any(|own| std::ptr::eq(own, it))
+        };
+        let Ok(Ok(selector)) = snapshot.scale.as_ref().map(|it| it.selector.parsed()) else {
+            return Vec::new();
+        };
+        let pods = || snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels));
+        let others = self.hpas.iter().filter(|it| is_here(it) && !is_chosen(it));
+        let with_scale = others.filter_map(|it| {
+            let target = it.target.as_ref()?;
+            let mut manifests = self.workloads.iter().map(|own| &own.object);
+            let is_target =
+                |own: &&Workload| own.metadata.name == target.name && own.is_kind_of(target);
+            let workload = surroundings.workload(target).or_else(|| manifests.find(is_target))?;
+            let own = workload.selector.as_ref()?.to_selector().ok()?;
+            let shares = pods().any(|pod| own.matches(&pod.labels));
+            shares.then(|| (it, workload.to_scale(own.to_string())))
+        });
+        with_scale.collect()
     }
 
     /// The error where nothing is about a target.
@@ -382,6 +437,7 @@ impl Manifest {
             target: hpa.target(),
             object: read(),
             open: Vec::new(),
+            env_container: None,
             scaled_object: None,
         }
     }
@@ -408,17 +464,19 @@ impl Manifest {
                 return Err(Error::usage(format!("{origin}: {}", causes.join("; ")))
                     .hint("the API server would reject this manifest"));
             }
-            let KedaHpa { name, namespace, spec, open, takes_over, mut notes } = made;
+            let KedaHpa { name, namespace, spec, open, takes_over, env_container, mut notes } =
+                made;
             notes.extend(unknown);
             let namespace = namespace.unwrap_or_default();
             let metadata = ObjectMeta { name, namespace, ..ObjectMeta::default() };
             let version = HpaVersion::V2;
             let status = HpaStatus::default();
-            Ok((HpaObject { version, metadata, spec, status, notes }, open, takes_over))
+            let hpa = HpaObject { version, metadata, spec, status, notes };
+            Ok((hpa, open, takes_over, env_container))
         };
-        let (object_of_keda, open, takes_over) = match read() {
-            Ok((object, open, takes_over)) => (Ok(object), open, takes_over),
-            Err(e) => (Err(e), Vec::new(), false),
+        let (object_of_keda, open, takes_over, env_container) = match read() {
+            Ok((hpa, open, takes_over, container)) => (Ok(hpa), open, takes_over, container),
+            Err(e) => (Err(e), Vec::new(), false, None),
         };
         Self {
             reference: format!("ScaledObject/{}", object.metadata.name),
@@ -429,6 +487,7 @@ impl Manifest {
             target,
             object: object_of_keda,
             open,
+            env_container,
             scaled_object: Some((object.metadata.name.clone(), takes_over)),
         }
     }
@@ -442,10 +501,21 @@ impl Manifest {
     pub(super) fn spec(&self, running: &HpaSpec) -> Result<(HpaSpec, Vec<Note>), Error> {
         let object = self.object()?;
         let mut spec = object.spec.clone();
-        let notes = OpenMetric::fill(&self.open, &mut spec, running);
+        let notes = OpenMetric::fill(&self.open, &mut spec, Some(running));
         let notes = notes.map_err(|e| refused(e, &self.origin))?;
         set_on_decode(&mut spec, object.version);
         Ok((spec, notes))
+    }
+
+    /// Makes sure that the target has the container that the ScaledObject names, if its template is known.
+    ///
+    /// # Errors
+    ///
+    /// It has no such container.
+    pub(super) fn check_env_container(&self, target: Option<&Workload>) -> Result<(), Error> {
+        let template = target.and_then(|own| own.template.as_deref());
+        keda::check_env_container(self.env_container.as_deref(), template)
+            .map_err(|e| refused(e, &self.origin))
     }
 
     /// What KEDA's webhook says of an HPA that the API server has, if it did not create it (`verifyHpas`).
@@ -461,6 +531,11 @@ impl Manifest {
         };
         (!is_own && hpa.uid.is_some())
             .then(|| Note::Keda(KedaNote::NotOwned { hpa: hpa.name.clone(), fate }))
+    }
+
+    /// The HPA, as the item of an assumption.
+    pub(super) fn label(&self) -> String {
+        format!("HPA {}", self.name)
     }
 
     /// Whether it comes from a ScaledObject.
@@ -493,6 +568,40 @@ impl Manifest {
         Err(Error::usage(format!("{}: {invalid}", self.origin)).hint(hint))
     }
 
+    /// Makes sure that the API server would take the spec.
+    pub(super) fn check_spec(&self, rules: AdmissionRules) -> Result<(), Error> {
+        let mut object = self.object()?.clone();
+        set_on_read(&mut object.spec);
+        let mut causes = match self.open[..] {
+            [] => validate(&object.metadata, &object.spec, rules),
+            _ => Vec::new(),
+        };
+        causes.retain(|cause| cause.field.starts_with("spec."));
+        if causes.is_empty() {
+            return Ok(());
+        }
+        Err(self.rejected(causes))
+    }
+
+    fn rejected(&self, causes: Vec<Cause>) -> Error {
+        let invalid = Invalid { name: self.name.clone(), causes };
+        if self.is_of_keda() {
+            return rejected_of_keda(&self.origin, &invalid);
+        }
+        let error = Error::usage(format!("{}: {invalid}", self.origin));
+        error.hint(rejected("manifest", &self.unknown()))
+    }
+
+    /// The unknown fields that it has, in words.
+    pub(super) fn unknown(&self) -> Vec<String> {
+        let notes = self.object.iter().flat_map(|object| &object.notes);
+        let unknown = notes.filter_map(|note| match note {
+            Note::FieldIgnored { cause } => Some(cause.clone()),
+            _ => None,
+        });
+        unknown.collect()
+    }
+
     /// The HPA as the API server would have it in a namespace.
     ///
     /// # Errors
@@ -508,12 +617,7 @@ impl Manifest {
             _ => Vec::new(),
         };
         if !causes.is_empty() {
-            let invalid = Invalid { name: self.name.clone(), causes };
-            if self.is_of_keda() {
-                return Err(rejected_of_keda(&self.origin, &invalid));
-            }
-            return Err(Error::usage(format!("{}: {invalid}", self.origin))
-                .hint("the API server would reject this manifest"));
+            return Err(self.rejected(causes));
         }
         Ok(object.into_hpa())
     }
@@ -554,22 +658,34 @@ pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<
     let all = objects.scaled_objects.iter().zip(&objects.undecoded_scaled_objects);
     for (object, Undecoded { origin, line, json }) in all {
         let (name, target) = keda::identity(json.expose());
-        let own = &object.metadata.namespace;
+        let in_manifest = &object.metadata.namespace;
         let is_named = [&*name, &*object.metadata.name].contains(&&*options.name);
         let is_meant = match &options.target {
             Some(wanted) => target.is_some_and(|own| own.is(wanted)),
             None => options.name.is_empty() || is_named,
         };
-        let is_here = options.namespace.is_none() || own.is_none() || options.namespace == *own;
+        let is_here = options.namespace.is_none()
+            || in_manifest.is_none()
+            || options.namespace == *in_manifest;
         if !is_meant || !is_here {
             continue;
         }
         let namespace = options.namespace.as_deref();
         let made = KedaHpa::of(json.expose(), namespace).map_err(|e| refused(e, origin))?;
-        let KedaHpa { name, namespace, mut spec, open, notes: of_keda, .. } = made;
-        let running = HpaSpec::default();
-        let filled = OpenMetric::fill(&open, &mut spec, &running);
+        let KedaHpa { name, namespace, mut spec, open, env_container, notes: of_keda, .. } = made;
+        let filled = OpenMetric::fill(&open, &mut spec, None);
         let filled = filled.map_err(|e| refused(e, origin))?;
+        let scaled = &spec.scale_target_ref;
+        let mut workloads = objects.workloads.iter();
+        let target = workloads.find(|own| {
+            let Metadata { name, namespace: other, .. } = &own.metadata;
+            *name == scaled.name
+                && own.is_kind_of(scaled)
+                && (in_manifest.is_none() || other == in_manifest)
+        });
+        let template = target.and_then(|own| own.template.as_deref());
+        keda::check_env_container(env_container.as_deref(), template)
+            .map_err(|e| refused(e, origin))?;
         notes.extend(
             of_keda
                 .into_iter()
@@ -619,38 +735,20 @@ pub(super) fn same_target(before: &HpaSpec, after: &HpaSpec, origin: &str) -> Re
     if is_same(own, other) {
         return Ok(());
     }
-    Err(Error::usage(format!("{origin}: it scales {other}, the HPA {own}")).hint(
+    Err(Error::usage(format!("{origin}: it scales {other}, but the HPA scales {own}")).hint(
         match other.name.contains("{{") {
             true => RENDERED,
             false => {
-                "observations of one target do not apply to another: use -f with the other's objects"
+                "observations of one target do not apply to another: use -f with the other's objects and the new \
+                 HPA, without the running one"
             }
         },
     ))
 }
 
+/// Whether two references are to one object. Discovery has each kind in small letters as well.
 fn is_same(one: &CrossVersionObjectReference, other: &CrossVersionObjectReference) -> bool {
-    (one.group(), &one.kind, &one.name) == (other.group(), &other.kind, &other.name)
-}
-
-/// What can stand neither for an HPA nor for its target.
-fn others(objects: &Objects) -> Vec<String> {
-    let Objects { scales, vertical_pod_autoscalers, pods, .. } = objects;
-    let scales = scales.iter().map(|it| format!("Scale/{}", it.metadata.name));
-    let vpas = vertical_pod_autoscalers.iter();
-    let vpas = vpas.map(|it| format!("VerticalPodAutoscaler/{}", it.metadata.name));
-    let pods = pods.iter().map(|pod| format!("Pod/{}", pod.name));
-    let metrics =
-        objects.pod_metrics.len() + objects.metric_values.len() + objects.external_values.len();
-    let counted = [
-        (metrics, "values of metrics APIs"),
-        (objects.evidence.events.len() + objects.evidence.scaled.len(), "events"),
-        (usize::from(objects.state.is_some()), "ControllerState"),
-        (objects.api_services.len(), "APIService"),
-        (objects.served_metrics.values().map(Vec::len).sum(), "names of metrics"),
-    ];
-    let counted = counted.into_iter().filter(|(count, _)| *count > 0);
-    let counted = counted.map(|(count, what)| format!("{count} {what}"));
-    let skipped = objects.skipped.iter().map(|((kind, _), count)| format!("{count} {kind}"));
-    scales.chain(vpas).chain(pods).chain(counted).chain(skipped).collect()
+    one.group() == other.group()
+        && one.kind.eq_ignore_ascii_case(&other.kind)
+        && one.name == other.name
 }

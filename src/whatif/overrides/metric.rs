@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 
 use super::Reported;
-use super::samples::{SampleSource, change, fill, is_running, samples, selector};
+use super::pods::{WITHOUT_PODS, known_selector};
+use super::samples::{SampleSource, change, fill, is_running, samples};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::apimachinery::selector::Selector;
 use crate::engine;
@@ -88,7 +89,10 @@ pub fn set_pod(
             if observed.is_none() {
                 fill(&mut measured, index, source, one);
             }
-            let step = metric.step(&measured, value, Some(decision))?;
+            let step = match metric.step(&measured, value, Some(decision)) {
+                Err(_) if metric.failure(&measured).is_some() => return Ok(()),
+                step => step?,
+            };
             let row = step.pods.iter().find(|row| one(&snapshot.pods[row.pod as usize]));
             let request = row.and_then(|row| row.request);
             let request = request.ok_or_else(|| metric.no_request(pod))?;
@@ -135,16 +139,15 @@ impl<'s> Dial<'s> {
         let also = (0..specs.len()).filter(same).collect();
         let filled = samples(snapshot, index, &metric.source).is_empty();
         let mut changed = snapshot.clone();
-        // The fields decide, as for the controller.
-        let percent = specs[index].target().is_some_and(|target| {
-            matches!(metric.source, SampleSource::Resource { .. })
-                && target.average_value.is_none()
-                && target.average_utilization.is_some()
-        });
+        let percent = metric.is_utilization(snapshot);
         let nothing = if percent { Value::Share(Ratio::percent(0)) } else { Value::Amount(0) };
         set_metric(&mut changed, index, &nothing, decision)?;
         let decision = Some(decision).filter(|_| !filled);
-        let parts = percent.then(|| metric.parts(&changed, &nothing, decision)).transpose()?;
+        let parts = percent.then(|| metric.parts(&changed, &nothing, decision)).transpose();
+        let parts = parts.map_err(|e| match metric.failure(&changed) {
+            Some(message) => Error { message, ..e },
+            None => e,
+        })?;
         Ok(Self { observed: snapshot, metric, parts, filled, also, reach: 1, changed })
     }
 
@@ -314,7 +317,8 @@ impl Metric {
             if matches!(value, Value::Scale(_)) {
                 return Err(self.nothing_observed());
             }
-            let selector = selector(snapshot).map_err(|e| self.unknown_pods(&e))?;
+            let selector = known_selector(snapshot)
+                .map_err(|e| Error { message: format!("{}: {}", self.label, e.message), ..e })?;
             let was = snapshot.metrics[index].clone();
             fill(snapshot, index, source, |pod| is_running(pod) && selector.matches(&pod.labels));
             if samples(snapshot, index, source).is_empty() {
@@ -329,8 +333,10 @@ impl Metric {
             Value::Share(ratio) | Value::Scale(ratio) => *ratio,
             Value::Missing => return Ok(()),
         };
-        let parts = self.parts(snapshot, value, Some(decision).filter(|_| !filled))?;
-        self.spread(snapshot, value, ratio, &parts)
+        match self.parts(snapshot, value, Some(decision).filter(|_| !filled)) {
+            Err(_) if self.failure(snapshot).is_some() => Ok(()),
+            parts => self.spread(snapshot, value, ratio, &parts?),
+        }
     }
 
     /// What a share or factor is taken of, for each value that there is.
@@ -378,6 +384,28 @@ impl Metric {
         let mut assumed = assumed.into_iter();
         change(snapshot, self.index, &self.source, |_, _| assumed.next());
         Ok(())
+    }
+
+    /// Whether the controller compares it with a share of the requests: the fields decide.
+    fn is_utilization(&self, snapshot: &Snapshot) -> bool {
+        matches!(self.source, SampleSource::Resource { .. })
+            && snapshot.hpa.spec.metrics[self.index].target().is_some_and(|target| {
+                target.average_value.is_none() && target.average_utilization.is_some()
+            })
+    }
+
+    /// Why the controller cannot evaluate it whatever the pods use, such as a missing request; `None` if it can,
+    /// or if what they use matters.
+    fn failure(&self, snapshot: &Snapshot) -> Option<String> {
+        if !self.is_utilization(snapshot) {
+            return None;
+        }
+        let decision = probe(snapshot, self.index);
+        let step = decision.metric(0).filter(|step| !step.pods.is_empty())?;
+        match &step.result {
+            MetricResult::Error(e) => Some(e.message.clone()),
+            _ => None,
+        }
     }
 
     /// The step that says what each pod requests and how it counts: from the decision, or else from a
@@ -438,6 +466,7 @@ impl Metric {
     /// Why no pod can be given a value, where that many are known and `was` is what was read of the metric.
     fn no_pods(&self, snapshot: &Snapshot, selector: &Selector, was: &MetricAnswer) -> Error {
         let pods = snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels));
+        let has_pods = pods.clone().next().is_some();
         let running: Vec<_> = pods.filter(|pod| is_running(pod)).collect();
         match (&self.source, was) {
             (SampleSource::Resource { container: Some(name), .. }, _) if !running.is_empty() => {
@@ -449,10 +478,17 @@ impl Metric {
             (_, MetricAnswer::Unread(Unread::Refused { .. })) => {
                 self.unknown_pods("you may not read them")
             }
-            (_, MetricAnswer::Unread(Unread::Missing { .. })) => {
-                self.unknown_pods("the input lacks them")
+            (_, MetricAnswer::Unread(Unread::Missing { .. })) if !has_pods => {
+                self.unknown_pods("the input has none of them").hint(WITHOUT_PODS)
             }
-            _ => Error::usage(format!("{}: no pod of the target is running", self.label)),
+            _ => {
+                let error =
+                    Error::usage(format!("{}: no pod of the target is running", self.label));
+                match has_pods {
+                    true => error,
+                    false => error.hint("without pods nothing is measured: leave the value out, or state --replicas"),
+                }
+            }
         }
     }
 

@@ -43,7 +43,10 @@ use crate::numbers;
 use crate::snapshot::Snapshot;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
+use crate::snapshot::pod::Pod;
+use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::Replacement;
+use pods::known_selector;
 use values::Values;
 
 /// One thing that is assumed to be different.
@@ -173,6 +176,13 @@ impl Assumptions {
         let mut overrides = Vec::new();
         self.spec.apply(&mut input, &mut overrides)?;
         requests::set_typed(&mut input, &was.pods, &self.requests, &mut overrides)?;
+        let target = &was.hpa.spec.scale_target_ref;
+        let known = [self.workload(&was.hpa), input.surroundings.workload(target)];
+        let replaced = Replacement::of(target, known.into_iter().flatten());
+        if let Replacement::AllBut(partition) = replaced {
+            let left = leave(&mut input.snapshot, &was, partition);
+            input.surroundings.leave_behind(target, left);
+        }
         let Input { snapshot, notes, surroundings, .. } = &mut input;
         let supposed = surroundings.supposed.as_ref();
         let chosen = self.pods.apply(snapshot, decision, &mut overrides, notes, supposed)?;
@@ -192,10 +202,8 @@ impl Assumptions {
             overrides.push(values.set_of_pod(snapshot, pod, assigned, &chosen)?);
         }
         values.check_whole(snapshot)?;
+        values.share(snapshot);
         drop_known(snapshot, |_| false, notes);
-        let target = &was.hpa.spec.scale_target_ref;
-        let known = [self.workload(&was.hpa), input.surroundings.workload(target)];
-        let replaced = Replacement::of(target, known.into_iter().flatten());
         if input.surroundings.supposed.is_some() {
             // No pods run that a rollout would replace.
             input.notes.retain(|note| !matches!(note, Note::RolloutFirst { .. }));
@@ -218,9 +226,33 @@ impl Assumptions {
             (past.proposal, past.recorded, past.outcome) = (None, None, None);
             past.decided = false;
         }
+        input.command_flags.assumed = self.flags();
         input.remark_anew(&was);
         Ok((input, overrides))
     }
+}
+
+/// Leaves the pods as they were that a StatefulSet does not replace, because their ordinals are below its partition.
+/// The pods are the same in both snapshots, and in the same order. Returns how many these are.
+fn leave(snapshot: &mut Snapshot, was: &Snapshot, partition: i32) -> usize {
+    let Ok(selector) = known_selector(was) else { return 0 };
+    let of_target = |pod: &&Shared<Pod>| selector.matches(&pod.labels);
+    let ordinals = was.pods.iter().filter(of_target).filter_map(|pod| Pod::ordinal(&pod.name));
+    let first = ordinals.min().unwrap_or(0).saturating_add(partition.unsigned_abs().into());
+    let stays = |name: &str| Pod::ordinal(name).is_some_and(|own| own < first);
+    let mut left = 0;
+    for (pod, was) in snapshot.pods.iter_mut().zip(&was.pods) {
+        if stays(&was.name) && of_target(&was) {
+            pod.clone_from(was);
+            left += 1;
+        }
+    }
+    for (item, was) in snapshot.pod_metrics.iter_mut().zip(&was.pod_metrics) {
+        if stays(&was.name) {
+            item.clone_from(was);
+        }
+    }
+    left
 }
 
 /// What a metric said, as the status reports it.

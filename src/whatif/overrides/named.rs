@@ -12,13 +12,16 @@ use crate::snapshot::hpa::{MetricSource, MetricSpec};
 pub struct NamedMetric {
     pub(in crate::whatif) name: String,
     pub(in crate::whatif) container: Option<String>,
+    /// The object that it describes, as `KIND/NAME`.
+    pub(super) object: Option<String>,
     /// As [`MetricSpec::selector`] writes it.
     pub(super) selector: Option<String>,
     /// Whether it is text of a file, which no error quotes.
     pub(super) is_unquoted: bool,
 }
 
-/// A metric and what is said of it: `NAME=VALUE`, `CONTAINER=NAME=VALUE`, `NAME{SELECTOR}=VALUE`.
+/// A metric and what is said of it: `NAME=VALUE`, `CONTAINER=NAME=VALUE`, `NAME{SELECTOR}=VALUE`,
+/// `NAME on KIND/OBJECT=VALUE`.
 /// `values` says which values there are.
 pub(super) fn split<'t>(
     text: &'t str,
@@ -36,7 +39,7 @@ pub(super) fn split<'t>(
     Ok((named(metric, flag, typed, form)?, value))
 }
 
-/// A metric by name, with the container or the selector where it has one.
+/// A metric by name, with the container, object or selector where it has one.
 fn named(
     text: &str,
     flag: &str,
@@ -58,10 +61,14 @@ fn named(
             (name, Some(selector.to_string()))
         }
     };
+    let (name, object) = match name.split_once(" on ") {
+        None => (name, None),
+        Some((name, object)) => (name, Some(object.to_owned())),
+    };
     if name.is_empty() {
         return Err(form());
     }
-    Ok(NamedMetric { name: name.to_owned(), container, selector, is_unquoted: false })
+    Ok(NamedMetric { name: name.to_owned(), container, object, selector, is_unquoted: false })
 }
 
 /// Where the values of a metric are.
@@ -123,7 +130,7 @@ impl NamedMetric {
         Ok(Meant { places: vec![whole], container: Some(container.to_owned()) })
     }
 
-    /// Reads a metric without a value: `NAME`, `NAME{SELECTOR}`, or `CONTAINER=NAME`.
+    /// Reads a metric without a value: `NAME`, `NAME{SELECTOR}`, `NAME on KIND/OBJECT`, or `CONTAINER=NAME`.
     ///
     /// # Errors
     ///
@@ -161,7 +168,11 @@ impl NamedMetric {
     /// The same among some metrics.
     pub(in crate::whatif) fn places_in(&self, metrics: &[MetricSpec]) -> Result<Vec<usize>, Error> {
         let fits = |spec: &MetricSpec| {
+            let is_of_object = |own: &String| {
+                spec.described_object().is_some_and(|object| object.to_string() == *own)
+            };
             spec.name() == self.name
+                && self.object.as_ref().is_none_or(is_of_object)
                 && self.container.as_deref().is_none_or(|own| spec.container() == Some(own))
                 && self.selector.as_ref().is_none_or(|own| spec.selector() == *own)
         };
@@ -171,6 +182,11 @@ impl NamedMetric {
         let of_pods = |place: &usize| matches!(metrics[*place].source(), MetricSource::Resource(_));
         if self.container.is_none() && found.iter().any(of_pods) {
             found.retain(of_pods);
+        }
+        // In the same way, without an object the metric that describes none.
+        let of_none = |place: &usize| metrics[*place].described_object().is_none();
+        if self.object.is_none() && found.iter().any(of_none) {
+            found.retain(of_none);
         }
         let mut labels: Vec<String> = found.iter().map(|place| metrics[*place].label()).collect();
         labels.dedup();
@@ -188,7 +204,10 @@ impl NamedMetric {
             _ => {
                 let wanted = if self.is_unquoted { "it".to_owned() } else { self.to_string() };
                 Err(Error::usage(format!("{wanted} is ambiguous: {}", labels.join(", ")))
-                .hint("name the container, as in --cpu app=80%, or the selector, as in --metric 'NAME{queue=a}=30'"))
+                .hint(
+                    "name the container, as in --cpu app=80%, the selector, as in --metric 'NAME{queue=a}=30', or \
+                     the object, as in --metric 'NAME on Service/web=30'",
+                ))
             }
         }
     }
@@ -199,6 +218,9 @@ impl std::fmt::Display for NamedMetric {
         f.write_str(&self.name)?;
         if let Some(container) = &self.container {
             write!(f, " in {container}")?;
+        }
+        if let Some(object) = &self.object {
+            write!(f, " on {object}")?;
         }
         if let Some(selector) = &self.selector {
             write!(f, "{{{selector}}}")?;

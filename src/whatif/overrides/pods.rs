@@ -15,7 +15,7 @@ use crate::snapshot::note::Note;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::SupposedPods;
-use crate::snapshot::{MetricAnswer, PodValue, Snapshot};
+use crate::snapshot::{MetricAnswer, PodValue, ScaleError, Snapshot};
 use crate::whatif::MAX_PODS;
 
 /// What is assumed of the pods.
@@ -26,6 +26,10 @@ pub(super) struct PodChanges {
     pub(super) missing: Vec<Which>,
     pub(super) pending: Vec<Which>,
 }
+
+/// What to do about an input whose pods are not known to be the target's, or that says that there are none.
+pub(super) const WITHOUT_PODS: &str = "leave the pods out of the input: those of the target are then assumed, as many as --replicas or \
+     the manifest of the target states";
 
 /// How many replicas there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,6 +175,11 @@ impl PodChanges {
             }
             chosen.push((name.as_str().into(), state));
         }
+        let uncounted = if self.replicas.is_some() {
+            uncounted(snapshot, &look(snapshot))
+        } else {
+            uncounted(snapshot, decision)
+        };
         for (state, which) in all {
             let Which::Count(count) = *which else { continue };
             let mut free = of_target(snapshot)?;
@@ -183,12 +192,17 @@ impl PodChanges {
                 is_free && stays
             });
             if free.len() < count {
-                let sort = if state == State::Unready { "ready" } else { "running" };
+                let are = match state {
+                    State::Unready => "meet the condition Ready",
+                    State::Missing | State::Pending => "are in the phase Running",
+                };
                 let (flag, left) = (state.flag(), free.len());
                 return Err(Error::usage(format!(
-                    "{flag} {count}: only {left} {sort} pods of the target are left"
+                    "{flag} {count}: only {left} pods of the target {are}"
                 )));
             }
+            // The last by name, but first those whose state makes a difference.
+            order::sort_by_key(&mut free, |pod| !uncounted.contains(&pod.name));
             let last = free[free.len() - count..].iter().map(|pod| (pod.name.clone(), state));
             let last: Vec<_> = last.collect();
             chosen.extend(last);
@@ -225,8 +239,7 @@ pub(super) fn named(snapshot: &Snapshot, name: &str) -> Result<(), Error> {
 
 /// The pods of the target, by name.
 pub(super) fn of_target(snapshot: &Snapshot) -> Result<Vec<&Shared<Pod>>, Error> {
-    let selector = selector(snapshot)
-        .map_err(|e| Error::usage(format!("the pods of the target are unknown: {e}")))?;
+    let selector = known_selector(snapshot)?;
     let mut pods: Vec<&Shared<Pod>> =
         snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels)).collect();
     order::sort_by(&mut pods, |a, b| a.name.cmp(&b.name));
@@ -235,7 +248,13 @@ pub(super) fn of_target(snapshot: &Snapshot) -> Result<Vec<&Shared<Pod>>, Error>
 
 /// What selects the pods of the target.
 pub(super) fn known_selector(snapshot: &Snapshot) -> Result<Selector, Error> {
-    selector(snapshot).map_err(|e| Error::usage(format!("the pods of the target are unknown: {e}")))
+    selector(snapshot).map_err(|e| {
+        let error = Error::usage(format!("the pods of the target are unknown: {e}"));
+        match &snapshot.scale {
+            Err(ScaleError::Missing(_)) => error.hint(WITHOUT_PODS),
+            _ => error,
+        }
+    })
 }
 
 /// Whether a pod is up and ready.

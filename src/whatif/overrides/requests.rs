@@ -58,7 +58,7 @@ impl NewRequest {
         }
     }
 
-    fn request<'p>(&self, pod: &'p Pod) -> Option<&'p Amount> {
+    pub(super) fn request<'p>(&self, pod: &'p Pod) -> Option<&'p Amount> {
         self.requests(pod)?.get(&self.resource)
     }
 
@@ -168,8 +168,8 @@ impl NewRequest {
     }
 }
 
-/// Gives all pods of the target other requests, and the templates that they are made of. `was` are the same
-/// pods as they were observed.
+/// Gives pods of the target other requests, and the templates that they are made of. `was` are the same pods as they
+/// were observed, and `makes` says of which of them a request becomes theirs.
 ///
 /// # Errors
 ///
@@ -178,6 +178,7 @@ pub(super) fn set_requests(
     input: &mut Input,
     was: &[Shared<Pod>],
     new: &[NewRequest],
+    makes: &dyn Fn(&NewRequest, &Pod) -> bool,
     overrides: &mut Vec<Override>,
 ) -> Result<(), Error> {
     if new.is_empty() {
@@ -187,19 +188,17 @@ pub(super) fn set_requests(
     let selector = known_selector(snapshot)?;
     let mut any = false;
     for own in new {
-        let pods = || {
-            let pods = snapshot.pods.iter().map(|pod| &**pod);
-            pods.filter(|pod| selector.matches(&pod.labels))
-        };
+        let is_meant = |pod: &Pod| selector.matches(&pod.labels) && makes(own, pod);
+        let pods = || snapshot.pods.iter().map(|pod| &**pod).filter(|pod| is_meant(pod));
         // What is typed goes before a template.
         overrides.retain(|it| it.item != own.item());
         let both = was.iter().map(|pod| &**pod).zip(snapshot.pods.iter().map(|pod| &**pod));
-        let both = || both.clone().filter(|(_, pod)| selector.matches(&pod.labels));
+        let both = || both.clone().filter(|(_, pod)| is_meant(pod));
         let observed = own.reported(both().map(|(was, _)| was));
         any |= own.changes(pods())?;
         notes.retain(|note| !matches!(note, Note::RequestFar { item, .. } if *item == own.item()));
         notes.extend(own.far(both())?);
-        let of_target = snapshot.pods.iter_mut().filter(|pod| selector.matches(&pod.labels));
+        let of_target = snapshot.pods.iter_mut().filter(|pod| is_meant(pod));
         for pod in of_target {
             own.set(pod)?;
         }
@@ -208,7 +207,7 @@ pub(super) fn set_requests(
             own.set(template)?;
         }
         let pods = snapshot.pods.iter().map(|pod| &**pod);
-        let result = own.reported(pods.filter(|pod| selector.matches(&pod.labels)));
+        let result = own.reported(pods.filter(|pod| is_meant(pod)));
         let is_multiple = matches!(own.to, RequestChange::Times(_));
         overrides.push(Override {
             result: result.filter(|_| is_multiple),
@@ -254,7 +253,7 @@ pub(super) fn set_typed(
             flags.push(&typed.flag);
         }
     }
-    set_requests(input, was, &new, overrides)?;
+    set_requests(input, was, &new, &|_, _| true, overrides)?;
     let Snapshot { controller, .. } = &input.snapshot;
     let rules = Rules::of(&controller.version, controller.gates);
     let pods = of_target(&input.snapshot)?;

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde_json::{Map, Value as Json, json};
 
-use super::candidate::{Candidate, Chosen, rejected_of_keda, same_target};
+use super::candidate::{Candidate, Chosen, Manifest, rejected_of_keda, same_target};
 use super::difference::{
     Difference, Step, differences, overlap, plain, reported, source_of, target_path, to_json,
 };
@@ -19,11 +19,13 @@ use crate::apiserver::default::{AdmissionRules, Dropped, drop_disabled};
 use crate::args::Overrides;
 use crate::error::Error;
 use crate::keda;
-use crate::snapshot::Snapshot;
+use crate::saved::assemble::rejected;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
 use crate::snapshot::input::Input;
+use crate::snapshot::memory::Memory;
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::note::{KedaNote, Note};
+use crate::snapshot::{Scale, Snapshot};
 use crate::whatif::unit;
 
 /// The item of what is assumed with a manifest.
@@ -115,7 +117,8 @@ impl SpecChanges {
         overrides: &mut Vec<Override>,
     ) -> Result<(), Error> {
         let before = input.snapshot.hpa.spec.clone();
-        let chosen = self.candidate.as_ref().map(|own| (own, own.choose(&input.snapshot.hpa)));
+        let Snapshot { hpa, other_hpas, .. } = &input.snapshot;
+        let chosen = self.candidate.as_ref().map(|own| (own, own.choose(hpa, other_hpas)));
         let chosen = match chosen {
             Some((candidate, chosen)) => Some((candidate, chosen?)),
             None => None,
@@ -209,8 +212,8 @@ impl SpecChanges {
                 return Err(field.unknown(&json));
             }
         }
-        same_target(before, &spec, "--set scaleTargetRef")?;
-        update(snapshot, spec, HpaVersion::V2, "the changed spec", &[], false)?;
+        update(snapshot, spec, HpaVersion::V2, "the changed spec", &[], &[], false)?;
+        same_target(before, &snapshot.hpa.spec, "--set scaleTargetRef")?;
         Ok(paths)
     }
 }
@@ -223,18 +226,36 @@ fn replace(
     input: &mut Input,
     overrides: &mut Vec<Override>,
 ) -> Result<Vec<Difference>, Error> {
-    let Input { snapshot, notes, .. } = input;
+    let Input { snapshot, surroundings, notes, stated_memory, .. } = input;
     let note = |origin: &str, note: &Note| Note::OfManifest {
         origin: origin.to_owned(),
         note: Box::new(note.clone()),
     };
-    let of_all = candidate.skipped.iter().chain(&chosen.ignored);
+    let neighbours = candidate.neighbours(chosen, snapshot, surroundings);
+    let is_neighbour = |it: &&String| neighbours.iter().any(|(own, _)| own.reference == **it);
+    let objects: Vec<String> =
+        chosen.ignored.iter().filter(|it| !is_neighbour(it)).cloned().collect();
+    let ignored = (!objects.is_empty()).then_some(Note::ManifestNotAlone { objects });
+    let of_all = candidate.skipped.iter().chain(&ignored);
     notes.extend(of_all.map(|own| note(candidate.origin(), own)));
-    let Some(manifest) = chosen.hpa else { return Ok(Vec::new()) };
+    add_neighbours(neighbours, snapshot)?;
+    let Some(manifest) = chosen.hpa else {
+        add_rivals(chosen, snapshot)?;
+        let of_rivals = chosen.rivals.iter();
+        overrides
+            .extend(of_rivals.map(|it| Override::event(it.label(), format!("from {}", it.origin))));
+        return Ok(Vec::new());
+    };
     let (origin, object) = (&manifest.origin, manifest.object()?);
     let before = snapshot.hpa.spec.clone();
-    same_target(&before, &object.spec, origin)?;
+    if let Err(e) = same_target(&before, &object.spec, origin) {
+        manifest.check_spec(rules(snapshot))?;
+        return Err(e);
+    }
     let (spec, named) = manifest.spec(&before)?;
+    let in_manifests = chosen.workload.map(|workload| &workload.object);
+    let target = in_manifests.or_else(|| surroundings.workload(&before.scale_target_ref));
+    manifest.check_env_container(target)?;
     notes.extend(object.notes.iter().chain(&named).map(|own| note(origin, own)));
     let hpa = &snapshot.hpa;
     let namespace = match &*object.metadata.namespace {
@@ -242,25 +263,49 @@ fn replace(
         own => own,
     };
     manifest.check_metadata(namespace)?;
-    let (of_manifest, hpa) = (format!("{namespace}/{}", object.metadata.name), hpa.key());
-    if of_manifest != hpa {
-        notes.push(Note::ManifestRenamed { manifest: of_manifest, hpa });
+    let key = format!("{namespace}/{}", object.metadata.name);
+    if object.metadata.name != hpa.name {
+        // The controller keeps its history by namespace and name.
+        *stated_memory = Some(Memory::default());
+        let beside = !manifest.is_of_keda();
+        notes.push(Note::ManifestOfNewHpa { manifest: key, hpa: hpa.key(), beside });
+    } else if key != hpa.key() {
+        notes.push(Note::ManifestOfNamespace { manifest: key, hpa: hpa.key() });
     }
     notes.extend(manifest.ownership(&snapshot.hpa).map(|own| note(origin, &own)));
     let of_keda = manifest.is_of_keda();
-    let moved = update(snapshot, spec, object.version, origin, &candidate.asked, of_keda)?;
+    let (also, unknown) = (&candidate.asked, manifest.unknown());
+    let moved = update(snapshot, spec, object.version, origin, also, &unknown, of_keda)?;
     notes.extend(moved.iter().map(|own| note(origin, own)));
-    if let Ok(scale) = &snapshot.scale {
-        for rival in &chosen.rivals {
-            let rival = rival.applied(&snapshot.hpa.namespace, rules(snapshot))?;
-            snapshot.other_hpas.retain(|own| own.hpa.name != rival.name);
-            snapshot.other_hpas.extend(OtherHpa::of(rival, scale.clone()));
-        }
-    }
+    add_rivals(chosen, snapshot)?;
     let differences = differences(&before, &snapshot.hpa.spec)?;
     let nothing = if differences.is_empty() { ", which changes nothing" } else { "" };
     overrides.push(Override::event(MANIFEST, format!("from {origin}{nothing}")));
     Ok(differences)
+}
+
+/// Adds the other HPAs for the same target, or replaces them.
+fn add_rivals(chosen: &Chosen<'_>, snapshot: &mut Snapshot) -> Result<(), Error> {
+    let Ok(scale) = snapshot.scale.clone() else { return Ok(()) };
+    for rival in &chosen.rivals {
+        let rival = rival.applied(&snapshot.hpa.namespace, rules(snapshot))?;
+        snapshot.other_hpas.retain(|own| own.hpa.name != rival.name);
+        snapshot.other_hpas.extend(OtherHpa::of(rival, scale.clone()));
+    }
+    Ok(())
+}
+
+/// Adds the HPAs for other targets whose pods are also pods of this one.
+fn add_neighbours(
+    neighbours: Vec<(&Manifest, Scale)>,
+    snapshot: &mut Snapshot,
+) -> Result<(), Error> {
+    for (neighbour, scale) in neighbours {
+        let hpa = neighbour.applied(&snapshot.hpa.namespace, rules(snapshot))?;
+        snapshot.other_hpas.retain(|own| own.hpa.name != hpa.name);
+        snapshot.other_hpas.extend(OtherHpa::of(hpa, scale));
+    }
+    Ok(())
 }
 
 fn rules(snapshot: &Snapshot) -> AdmissionRules {
@@ -270,13 +315,14 @@ fn rules(snapshot: &Snapshot) -> AdmissionRules {
 
 /// Replaces the spec, as the API server would, and gives each metric the answer that was read for it; with
 /// notes on the metrics whose answer was read under another name. Errors name the fields of a ScaledObject if
-/// KEDA makes the spec.
+/// KEDA makes the spec; `unknown` are the fields of the manifest that the API server ignores.
 fn update(
     snapshot: &mut Snapshot,
     spec: HpaSpec,
     version: HpaVersion,
     origin: &str,
     also: &[MetricSpec],
+    unknown: &[String],
     of_keda: bool,
 ) -> Result<Vec<Note>, Error> {
     let (controller, rules) = (&snapshot.controller, rules(snapshot));
@@ -298,8 +344,8 @@ fn update(
         AdmissionError::Invalid(e) if of_keda => rejected_of_keda(origin, &e),
         AdmissionError::Invalid(e) => {
             let bounds = if max < min { format!("; minReplicas is {min}") } else { String::new() };
-            let hint = format!("the API server would reject this change with these causes{bounds}");
-            Error::usage(format!("{origin}: {e}")).hint(hint)
+            let hint = rejected("change", unknown);
+            Error::usage(format!("{origin}: {e}")).hint(format!("{hint}{bounds}"))
         }
         AdmissionError::Decode(e) => Error::usage(format!("{origin}: {e}")),
     })?;

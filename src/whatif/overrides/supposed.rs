@@ -3,19 +3,22 @@
 
 use std::collections::BTreeSet;
 
-use super::pods::{Replicas, be_ready};
+use super::candidate::{Candidate, WorkloadManifest};
+use super::pods::{Replicas, be_ready, known_selector};
 use super::template::as_pod;
 use super::typed::{Assigned, Assumptions};
 use crate::apimachinery::quantity::Amount;
+use crate::apimachinery::selector::Labels;
+use crate::apiserver::validate;
 use crate::error::Error;
 use crate::order;
-use crate::snapshot::ScaleSelector;
+use crate::saved::assemble::{has_own_scale, is_unscalable};
 use crate::snapshot::basis::Basis;
-use crate::snapshot::hpa::MetricSpec;
+use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::note::{Note, WhyUnknownSelector};
 use crate::snapshot::pod::{Container, Pod, Requests, resource_name};
-use crate::snapshot::surroundings::SupposedPods;
+use crate::snapshot::surroundings::{SupposedPods, SupposedTemplate, Workload};
 use crate::snapshot::{MetricAnswer, Scale, ScaleError};
 use crate::whatif::timeline::Trace;
 use crate::whatif::value::Value;
@@ -25,8 +28,8 @@ const LABEL: &str = "assumed-target=true";
 /// The container of such pods, where no metric names one.
 const CONTAINER: &str = "container";
 
-/// What else is known of the values of metrics.
-#[derive(Debug, Clone, Copy)]
+/// What else is known of the values of metrics, and of the pods.
+#[derive(Debug, Clone)]
 pub struct Values<'v> {
     /// Metrics of candidates.
     pub also: &'v [MetricSpec],
@@ -34,6 +37,8 @@ pub struct Values<'v> {
     pub trace: Option<&'v Trace>,
     /// Whether a Prometheus is asked for values, which states amounts.
     pub is_asked: bool,
+    /// The manifests of all candidates: if the input lacks the target, they say what it is like.
+    pub candidates: Vec<&'v Candidate>,
 }
 
 /// Gives the target pods, if the input has none because it lacks them all.
@@ -42,39 +47,50 @@ pub struct Values<'v> {
 ///
 /// # Errors
 ///
-/// Nothing says how many there are, or what they request where an amount is compared with a share.
+/// Nothing says how many there are, or what they request where an amount is compared with a share; or the API
+/// server would reject the target.
 pub fn suppose_pods(
     input: &mut Input,
     assumptions: &Assumptions,
-    values: Values<'_>,
+    values: &Values<'_>,
 ) -> Result<(), Error> {
     let Input { snapshot, surroundings, .. } = &*input;
     if !surroundings.lacks_pods {
         return Ok(());
     }
+    let needs_none = assumptions.needs_no_pods() && values.trace.is_none() && !values.is_asked;
     let target = &snapshot.hpa.spec.scale_target_ref;
-    let workload = surroundings.workload(target).or_else(|| assumptions.workload(&snapshot.hpa));
+    let own = surroundings.workload(target);
+    let candidate = match own {
+        Some(_) => None,
+        None => of_candidates(&snapshot.hpa, assumptions, values)?,
+    };
+    let workload = own.or(candidate.map(|manifest| &manifest.object));
     let typed = match assumptions.pods.replicas {
         Some(typed @ Replicas::To(_)) => Some(typed.after(0)?),
         Some(Replicas::By(_)) | None => None,
     };
-    // An API server sets 1 where a manifest states no replicas; that they are left to the HPA says nothing.
-    let states_none = workload.is_some_and(|own| own.status.is_none() && own.replicas.is_none());
     let (known, selector) = match (&snapshot.scale, workload) {
         (Ok(scale), _) => (Some(scale.clone()), scale.selector.clone()),
         (Err(ScaleError::Missing(_)), Some(workload)) => {
-            let selector = workload.selector.as_ref().and_then(|own| own.to_selector().ok());
-            let selector: ScaleSelector =
-                selector.map(|own| own.to_string()).unwrap_or_default().into();
-            let (spec_replicas, status_replicas) = (workload.wanted(), workload.wanted());
-            let scale = Scale { spec_replicas, status_replicas, selector: selector.clone() };
-            (Some(scale), selector)
+            let scale = scale_of(workload);
+            (Some(scale.clone()), scale.selector)
         }
         (Err(ScaleError::Missing(_)), None) => (None, LABEL.to_owned().into()),
-        (Err(_), _) => return Ok(()),
+        (Err(_), _) if is_unscalable(target.group(), &target.kind) => {
+            let message =
+                format!("the kind {} has no scale: {target} cannot be scaled", target.kind);
+            let hint = "point scaleTargetRef at an object that has the subresource scale";
+            return if needs_none { Ok(()) } else { Err(Error::usage(message).hint(hint)) };
+        }
+        (Err(_), _) => {
+            let hint = "check scaleTargetRef, or add the manifest of the target with another -f";
+            let unknown = known_selector(snapshot).err().filter(|_| !needs_none);
+            return unknown.map_or(Ok(()), |e| Err(e.hint(hint)));
+        }
     };
-    let known = known.filter(|_| !states_none);
-    let stated = known.as_ref().map(|scale| scale.spec_replicas);
+    let known = known.filter(|_| workload.is_none_or(Workload::states_replicas));
+    let stated = known.as_ref().map(|scale| scale.spec_replicas).filter(|_| candidate.is_none());
     let scale = match (typed, known) {
         (Some(replicas), _) => {
             Some(Scale { spec_replicas: replicas, status_replicas: replicas, selector })
@@ -85,32 +101,35 @@ pub fn suppose_pods(
         }
         (None, known) => known,
     };
+    if scale.is_none() && needs_none {
+        return Ok(());
+    }
+    if let Some(elsewhere) = &surroundings.target_elsewhere {
+        return Err(Error::usage(elsewhere.to_string()).hint(elsewhere.remedy()));
+    }
     let Some(scale) = scale else {
-        if assumptions.needs_no_pods() && values.trace.is_none() && !values.is_asked {
-            return Ok(());
-        }
-        let message = format!("the replicas of {}/{} are unknown", target.kind, target.name);
-        let hint = "state them with --replicas, or add the manifest of the target with another -f";
-        return Err(Error::usage(message).hint(hint));
+        let message = format!("the replicas of {target} are unknown");
+        let hint = "state them with --replicas";
+        return Err(Error::usage(message).hint(match workload {
+            Some(_) => hint.to_owned(),
+            None => or_manifest(hint, target),
+        }));
     };
     let Ok(required) = scale.selector.parsed() else { return Ok(()) };
-    let own = format!("{} {}", target.kind, target.name);
-    let rival = input.notes.iter().find_map(|note| match note {
-        Note::UnknownSelector { hpa, why: WhyUnknownSelector::NoTarget(target) }
-            if *target == own =>
-        {
-            Some(hpa)
-        }
-        _ => None,
-    });
-    if let Some(rival) = rival {
-        let message = format!("the HPA {rival} has the same target: the controller scales neither");
-        return Err(Error::usage(message).hint("leave one of them out of the input"));
+    check_alone(input, target)?;
+    if let Some(workload) = workload
+        && let Some(cause) = validate::selector(workload)
+    {
+        return Err(Error::usage(format!("{}: {cause}", workload.reference()))
+            .hint("the API server would reject this manifest"));
     }
-    let template = workload.and_then(|own| own.template.as_deref()).map(as_pod);
-    let mut pod = match &template {
-        Some(template) => template.clone(),
-        None => bare(assumptions, &snapshot.hpa.spec.metrics, values)?,
+    let (template, mut pod) = match (workload.and_then(|own| own.template.as_deref()), candidate) {
+        (Some(template), None) => (SupposedTemplate::OfTarget, as_pod(template)),
+        (Some(template), Some(WorkloadManifest { object, origin, .. })) => {
+            let (workload, origin) = (object.reference(), origin.clone());
+            (SupposedTemplate::OfCandidate { workload, origin }, as_pod(template))
+        }
+        (None, _) => bare(assumptions, &snapshot.hpa, values)?,
     };
     if !required.matches(&pod.labels) {
         pod.labels = required.example().into();
@@ -119,15 +138,12 @@ pub fn suppose_pods(
     let prefix = format!("{}-assumed", target.name);
     let replicas = scale.status_replicas;
     let count = usize::try_from(replicas).unwrap_or_default();
-    let of_container = |pod: &Pod| pod.containers.first().map(|own| own.requests.clone());
-    let supposed = SupposedPods {
-        count: replicas,
-        stated,
-        requests: of_container(&pod).filter(|_| template.is_none()),
-    };
+    let supposed = SupposedPods { count: replicas, stated, template };
+    let is_as_read = typed.is_none() && assumptions.pods.unready.is_empty();
+    let not_ready = own.filter(|_| is_as_read).and_then(some_not_ready);
 
     let was = snapshot.clone();
-    let Input { snapshot, surroundings, basis, .. } = input;
+    let Input { snapshot, surroundings, basis, notes, .. } = input;
     snapshot.pods = (1..=count)
         .map(|n| Pod { name: format!("{prefix}-{n}").into(), ..pod.clone() }.into())
         .collect();
@@ -147,22 +163,110 @@ pub fn suppose_pods(
     surroundings.supposed = Some(supposed.clone());
     basis.retain(|own| !matches!(own, Basis::StatusReplicas { .. }));
     basis.push(Basis::SupposedPods(supposed));
+    notes.extend(not_ready);
     input.remark_anew(&was);
     Ok(())
+}
+
+/// Returns the manifest of the target that candidates have, for a target that the input lacks.
+///
+/// # Errors
+///
+/// They differ in what the pods are like, so that it is unknown what runs now.
+fn of_candidates<'v>(
+    hpa: &Hpa,
+    assumptions: &Assumptions,
+    values: &Values<'v>,
+) -> Result<Option<&'v WorkloadManifest>, Error> {
+    let chosen = values.candidates.iter().filter_map(|candidate| candidate.choose(hpa, &[]).ok());
+    let all: Vec<&WorkloadManifest> = chosen.filter_map(|chosen| chosen.workload).collect();
+    let Some(first) = all.first() else { return Ok(None) };
+    let reference = first.object.reference();
+    if let Some(other) = all.iter().find(|other| !is_same_pod(&first.object, &other.object)) {
+        let (one, other) = (&first.origin, &other.origin);
+        let message = format!(
+            "{one} and {other} have different pods for {reference}, and nothing says which of them run now"
+        );
+        let hint = "add the manifest of the target as it runs with -f";
+        return Err(Error::usage(message).hint(hint));
+    }
+    let replicas = |own: &WorkloadManifest| own.object.replicas;
+    let states_them = || all.iter().copied().filter(|own| replicas(own).is_some());
+    let stated = states_them().next().unwrap_or(first);
+    if let Some(other) = states_them().find(|other| replicas(other) != replicas(stated))
+        && assumptions.pods.replicas.is_none()
+    {
+        let (one, other) = (&stated.origin, &other.origin);
+        let message = format!("{one} and {other} state different replicas for {reference}");
+        let hint = "state with --replicas how many there are, or add the manifest of the target as it runs with -f";
+        return Err(Error::usage(message).hint(hint));
+    }
+    Ok(Some(stated))
+}
+
+/// Whether two workloads make the same pods, apart from their labels.
+fn is_same_pod(one: &Workload, other: &Workload) -> bool {
+    let pod = |own: &Workload| {
+        let template = own.template.as_deref().map(as_pod);
+        template.map(|template| Pod { labels: Labels::default().into(), ..template })
+    };
+    pod(one) == pod(other)
+}
+
+/// Adds to a hint that the manifest of a target says the same, if it does: the replicas and the pods of a custom
+/// resource may be anywhere in it.
+fn or_manifest(hint: &str, target: &CrossVersionObjectReference) -> String {
+    match has_own_scale(target.group(), &target.kind) {
+        true => format!("{hint}, or add the manifest of the target with another -f"),
+        false => hint.to_owned(),
+    }
+}
+
+/// Returns the scale of a workload from its manifest.
+fn scale_of(workload: &Workload) -> Scale {
+    let selector = workload.selector.as_ref().and_then(|own| own.to_selector().ok());
+    let selector = selector.map(|own| own.to_string()).unwrap_or_default().into();
+    let replicas = workload.wanted();
+    Scale { spec_replicas: replicas, status_replicas: replicas, selector }
+}
+
+/// Makes sure that no other HPA of the input has the same target.
+fn check_alone(input: &Input, target: &CrossVersionObjectReference) -> Result<(), Error> {
+    let own = format!("{} {}", target.kind, target.name);
+    let rival = input.notes.iter().find_map(|note| match note {
+        Note::UnknownSelector { hpa, why: WhyUnknownSelector::NoTarget(target) }
+            if *target == own =>
+        {
+            Some(hpa)
+        }
+        _ => None,
+    });
+    let Some(rival) = rival else { return Ok(()) };
+    let message = format!("the HPA {rival} has the same target: the controller scales neither");
+    Err(Error::usage(message).hint("leave one of them out of the input"))
+}
+
+/// Notes that the status of a workload has replicas that are not ready.
+fn some_not_ready(workload: &Workload) -> Option<Note> {
+    let status = workload.status.as_ref()?;
+    let (replicas, ready) = (status.replicas, status.ready_replicas?);
+    let target = workload.reference();
+    (ready < replicas).then_some(Note::SomeNotReady { target, replicas, ready })
 }
 
 /// A pod of which nothing is known but the HPA: with the containers that metrics and flags name, and requests of
 /// what shares are given.
 fn bare(
     assumptions: &Assumptions,
-    metrics: &[MetricSpec],
-    values: Values<'_>,
-) -> Result<Pod, Error> {
-    let metrics = || metrics.iter().chain(values.also);
+    hpa: &Hpa,
+    values: &Values<'_>,
+) -> Result<(SupposedTemplate, Pod), Error> {
+    let metrics = || hpa.spec.metrics.iter().chain(values.also);
     let of_metrics = metrics().filter_map(MetricSpec::container);
     let of_values = assumptions.metrics.iter().filter_map(|own| own.wanted.container.as_deref());
     let of_requests = assumptions.requests.iter().filter_map(|own| own.container());
     let mut names: BTreeSet<&str> = order::set(of_metrics.chain(of_values).chain(of_requests));
+    let named = names.iter().map(|name| (*name).into()).collect();
     if names.is_empty() {
         names.insert(CONTAINER);
     }
@@ -176,11 +280,8 @@ fn bare(
         }
         if let Some(amount) = amount_of(resource, assumptions, values) {
             let message = format!("{amount}: nothing says what share of the request that is");
-            let hint = format!(
-                "state the request with --request {resource}=VALUE, or add the manifest of the target with \
-                 another -f"
-            );
-            return Err(Error::usage(message).hint(hint));
+            let hint = format!("state the request with --request {resource}=VALUE");
+            return Err(Error::usage(message).hint(or_manifest(&hint, &hpa.spec.scale_target_ref)));
         }
         let amount = if resource == "memory" { 1 << 30 } else { 1 };
         requests.0.push((resource_name(resource), Amount::int(amount, 0)));
@@ -191,11 +292,12 @@ fn bare(
         limits: Requests::default(),
         restart_always: false,
     });
-    Ok(Pod { containers: Vec::from_iter(containers).into(), ..Pod::default() })
+    let pod = Pod { containers: Vec::from_iter(containers).into(), ..Pod::default() };
+    Ok((SupposedTemplate::Unknown { containers: named, requests }, pod))
 }
 
 /// What gives a resource an amount, if anything does.
-fn amount_of(resource: &str, assumptions: &Assumptions, values: Values<'_>) -> Option<String> {
+fn amount_of(resource: &str, assumptions: &Assumptions, values: &Values<'_>) -> Option<String> {
     let of_pods = assumptions.of_pods.iter().map(|(_, own)| own);
     let mut typed = assumptions.metrics.iter().chain(of_pods);
     let is_amount = |own: &&Assigned| {

@@ -2,14 +2,16 @@
 //! and its labels. Only what differs from the running template changes: the rest of a pod may come from
 //! what admits pods, such as an injected sidecar, a LimitRange or a VerticalPodAutoscaler.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::candidate::WorkloadManifest;
 use super::pods::known_selector;
 use super::requests::{NewRequest, RequestChange, set_requests};
 use super::{Override, Reported};
+use crate::apimachinery::managed_fields::ManagedFieldsEntry;
 use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::{Labels, Selector};
+use crate::apimachinery::tool::Tool;
 use crate::error::Error;
 use crate::numbers::format_of;
 use crate::order;
@@ -17,7 +19,9 @@ use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
-use crate::snapshot::pod::{Container, Pod, Requests, resource_name};
+use crate::snapshot::pod::{
+    Container, Pod, REVISION_LABELS, Requests, ResourceName, resource_name,
+};
 use crate::snapshot::requests::{aggregate_request, is_pod_level_resource};
 use crate::snapshot::surroundings::{ManifestReplicas, Workload};
 
@@ -81,6 +85,13 @@ pub(super) fn apply(
     let target = input.snapshot.hpa.spec.scale_target_ref.clone();
     let Ok(selector) = known_selector(&input.snapshot) else { return Ok(()) };
     let mut notes = Vec::from_iter(new_selector(manifest, &selector));
+    if replicas.is_none()
+        && let Some(running) = input.surroundings.workload(&target)
+        && let Some(manager) = resets_replicas(&running.metadata.managed_fields)
+    {
+        let (workload, manager) = (reference.clone(), manager.to_owned());
+        notes.push(Note::ReplicasReset { workload, manager });
+    }
     let Some(template) = manifest.template.as_deref().map(as_pod) else {
         input.notes.extend(of_manifest(origin, notes));
         return Ok(());
@@ -91,46 +102,35 @@ pub(super) fn apply(
     let keeps_pods = is_own(&template);
     let before = overrides.len();
     overrides.push(Override::event(TEMPLATE, format!("of {reference} from {origin}")));
-    let pods = || input.snapshot.pods.iter().map(|pod| &**pod).filter(|pod| is_own(pod));
-    let mut kept = (Vec::new(), Vec::new());
-    let mut requests = match &running {
-        Some(running) => new_requests(running, &template, true),
-        None => {
-            let mut all: Vec<NewRequest> = Vec::new();
-            for pod in pods() {
-                for new in new_requests(pod, &template, false) {
-                    if !all.contains(&new) {
-                        all.push(new);
-                    }
-                }
-                for (list, container) in containers(pod) {
-                    let what = format!("{} {}", list.sort(container), container.name);
-                    if find(&template, &container.name).is_none() && !kept.0.contains(&what) {
-                        kept.0.push(what);
-                    }
-                }
-                for request in kept_requests(pod, &template, &input.snapshot.hpa.spec.metrics) {
-                    if !kept.1.contains(&request) {
-                        kept.1.push(request);
-                    }
-                }
-            }
-            all
+    let was = input.snapshot.pods.clone();
+    let pods: Vec<&Pod> = was.iter().map(|pod| &**pod).filter(|pod| is_own(pod)).collect();
+    let made: Vec<Made<'_>> = by_template(input, running.as_ref(), &pods)
+        .into_iter()
+        .map(|(before, pods)| Made::new(before, &pods, &template, keeps_pods))
+        .collect();
+    notes.extend(kept_beside(&made, &template, &input.snapshot.hpa.spec.metrics));
+    let elsewhere: BTreeSet<_> = made.iter().flat_map(Made::set_elsewhere).collect();
+    let elsewhere = elsewhere.into_iter();
+    notes.extend(
+        elsewhere.map(|(container, resource)| Note::RequestSetElsewhere { container, resource }),
+    );
+    let mut requests: Vec<NewRequest> = Vec::new();
+    for own in made.iter().flat_map(Made::requests) {
+        if !requests.contains(own) {
+            requests.push(own.clone());
         }
-    };
-    let (containers, requests_kept) = kept;
-    if !containers.is_empty() || !requests_kept.is_empty() {
-        notes.push(Note::KeptBesideTemplate { containers, requests: requests_kept });
     }
-    let model = running.clone().or_else(|| pods().next().cloned());
-    let changes = model.map(|model| changes(&model, &template, running.is_some(), keeps_pods));
-    let changes = changes.unwrap_or_default();
-
     for own in &mut requests {
         own.lacks_unit = &*own.resource == "cpu" && bare_cores.contains(&own.container);
     }
-    let was = input.snapshot.pods.clone();
-    set_requests(input, &was, &requests, overrides)?;
+    let makes = |new: &NewRequest, pod: &Pod| made.iter().any(|own| own.makes(new, pod));
+    set_requests(input, &was, &requests, &makes, overrides)?;
+    let mut changes: Vec<&Change> = Vec::new();
+    for own in made.iter().flat_map(|own| &own.changes) {
+        if !changes.contains(&own) {
+            changes.push(own);
+        }
+    }
     let unmeasured = changes.iter().filter_map(|change| match change {
         Change::Add(List::InitContainers, container) if !container.restart_always => None,
         Change::Add(_, container) => Some(container.name.to_string()),
@@ -140,8 +140,9 @@ pub(super) fn apply(
     if !unmeasured.is_empty() {
         notes.push(Note::UsageUnknown { containers: unmeasured });
     }
-    overrides.extend(changes.iter().map(Change::own));
-    if make(&changes, &selector, &mut input.snapshot) {
+    overrides.extend(changes.into_iter().map(Change::own));
+    let changed = made.iter().map(|own| own.make(&mut input.snapshot)).filter(|changed| *changed);
+    if changed.count() > 0 {
         let note = Note::rollout_first(reference);
         if !input.notes.contains(&note) {
             input.notes.push(note);
@@ -152,9 +153,7 @@ pub(super) fn apply(
     {
         own.assumed += ", which changes nothing";
     }
-    let mut workloads = input.surroundings.workloads.iter_mut();
-    let is_target = |it: &&mut Workload| it.metadata.name == target.name && it.is_kind_of(&target);
-    if let Some(workload) = workloads.find(is_target) {
+    if let Some(workload) = input.surroundings.workload_mut(&target) {
         workload.template.clone_from(&manifest.template);
     }
     input.notes.extend(of_manifest(origin, notes));
@@ -180,28 +179,184 @@ pub(crate) fn drop_known(
     });
 }
 
-/// Changes the pods that a selector matches, and takes the usage of containers that go with them. Whether
-/// there is anything to change.
-fn make(changes: &[Change], selector: &Selector, snapshot: &mut Snapshot) -> bool {
-    if changes.is_empty() {
-        return false;
+/// The pods that were made of one template, and what another one makes of them.
+struct Made<'p> {
+    /// The template that they were made of; `None` if it is unknown.
+    before: Option<Pod>,
+    /// The pods by name, as they were observed.
+    pods: BTreeMap<&'p str, &'p Pod>,
+    requests: Vec<NewRequest>,
+    changes: Vec<Change>,
+}
+
+impl<'p> Made<'p> {
+    fn new(before: Option<Pod>, pods: &[&'p Pod], template: &Pod, keeps_pods: bool) -> Self {
+        let mut requests = Vec::new();
+        let mut add = |new: Vec<NewRequest>| {
+            let new = new.into_iter().filter(|own| !requests.contains(own));
+            let new: Vec<NewRequest> = new.collect();
+            requests.extend(new);
+        };
+        match &before {
+            Some(before) => {
+                add(new_requests(before, template, true));
+                // Of a container that was injected so far, the template now states the requests.
+                let is_new = |own: &NewRequest| {
+                    own.container.as_deref().is_some_and(|name| find(before, name).is_none())
+                };
+                for pod in pods {
+                    let all = new_requests(pod, template, false).into_iter();
+                    add(all.filter(is_new).collect());
+                }
+            }
+            None => pods.iter().for_each(|pod| add(new_requests(pod, template, false))),
+        }
+        let model = before.as_ref().or(pods.first().copied());
+        let changes = model.map(|model| changes(model, template, before.is_some(), keeps_pods));
+        let mut changes = changes.unwrap_or_default();
+        let has_all = |container: &Container| {
+            !pods.is_empty() && pods.iter().all(|pod| find(pod, &container.name).is_some())
+        };
+        changes.retain(|own| !matches!(own, Change::Add(_, container) if has_all(container)));
+        let pods = pods.iter().map(|pod| (&*pod.name, *pod)).collect();
+        Self { before, pods, requests, changes }
     }
-    let mut made: HashSet<Box<str>> = HashSet::new();
-    for pod in snapshot.pods.iter_mut().filter(|pod| selector.matches(&pod.labels)) {
-        changes.iter().for_each(|change| change.make(pod));
-        made.insert(pod.name.clone());
+
+    /// Whether a pod has another request than the template that it was made of: what has set it, such as a
+    /// VerticalPodAutoscaler, will set it again.
+    fn is_set_elsewhere(&self, new: &NewRequest, pod: &Pod) -> bool {
+        let Some(stated) = self.before.as_ref().and_then(|before| new.request(before)) else {
+            return false;
+        };
+        new.request(pod).is_some_and(|own| own.milli_value() != stated.milli_value())
     }
-    let gone = changes.iter().filter_map(|change| match change {
-        Change::Remove(_, container) => Some(&container.name),
-        _ => None,
-    });
-    let gone: Vec<&Box<str>> = gone.collect();
-    for item in snapshot.pod_metrics.iter_mut().filter(|item| made.contains(&item.name)) {
-        if item.containers.iter().any(|own| gone.contains(&&own.name)) {
-            item.containers.retain(|own| !gone.contains(&&own.name));
+
+    /// Whether a request becomes that of a pod.
+    fn makes(&self, new: &NewRequest, pod: &Pod) -> bool {
+        let is_same = |own: &NewRequest| {
+            (&own.container, &own.resource, &own.to) == (&new.container, &new.resource, &new.to)
+        };
+        let observed = self.pods.get(&*pod.name);
+        observed.is_some_and(|pod| !self.is_set_elsewhere(new, pod))
+            && self.requests.iter().any(is_same)
+    }
+
+    /// The requests that any of the pods is given, or all if there are none.
+    fn requests(&self) -> impl Iterator<Item = &NewRequest> {
+        let is_given = |new: &&NewRequest| {
+            self.pods.is_empty() || self.pods.values().any(|pod| !self.is_set_elsewhere(new, pod))
+        };
+        self.requests.iter().filter(is_given)
+    }
+
+    /// The containers, `None` for the pod as a whole, and resources whose requests something else sets.
+    fn set_elsewhere(&self) -> impl Iterator<Item = (Option<Box<str>>, ResourceName)> {
+        let is_set =
+            |new: &&NewRequest| self.pods.values().any(|pod| self.is_set_elsewhere(new, pod));
+        let all = self.requests.iter().filter(is_set);
+        all.map(|new| (new.container.clone(), new.resource.clone()))
+    }
+
+    /// Changes the pods otherwise, and takes the usage of containers that go with them. Whether there is anything
+    /// to change.
+    fn make(&self, snapshot: &mut Snapshot) -> bool {
+        if self.changes.is_empty() || self.pods.is_empty() {
+            return false;
+        }
+        for pod in snapshot.pods.iter_mut().filter(|pod| self.pods.contains_key(&*pod.name)) {
+            self.changes.iter().for_each(|change| change.make(pod));
+        }
+        let gone = self.changes.iter().filter_map(|change| match change {
+            Change::Remove(_, container) => Some(&container.name),
+            _ => None,
+        });
+        let gone: Vec<&Box<str>> = gone.collect();
+        let items = snapshot.pod_metrics.iter_mut();
+        for item in items.filter(|item| self.pods.contains_key(&*item.name)) {
+            if item.containers.iter().any(|own| gone.contains(&&own.name)) {
+                item.containers.retain(|own| !gone.contains(&&own.name));
+            }
+        }
+        true
+    }
+}
+
+/// Returns the pods of the target by the template that they were made of: that of the target, or of an earlier
+/// revision whose ReplicaSet is known, or an unknown one.
+fn by_template<'p>(
+    input: &Input,
+    running: Option<&Pod>,
+    pods: &[&'p Pod],
+) -> Vec<(Option<Pod>, Vec<&'p Pod>)> {
+    let Input { snapshot, surroundings, .. } = input;
+    let mut of: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
+    for pod in pods {
+        if let Some(revision) = pod.revision() {
+            of.entry(revision).or_default().push(pod);
         }
     }
-    !made.is_empty()
+    let target = &snapshot.hpa.spec.scale_target_ref;
+    let current = surroundings.current_revision(target, &of);
+    let is_current =
+        |pod: &Pod| current.is_none_or(|own| pod.revision().is_none_or(|it| it == own));
+    let mut made = vec![(running.cloned(), Vec::new())];
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for &pod in pods {
+        let place = match pod.revision().filter(|_| !is_current(pod)) {
+            None => 0,
+            Some(revision) => *places.entry(revision).or_insert_with(|| {
+                let owner = pod.owner.as_deref().and_then(|owner| surroundings.owner(owner));
+                // The template of the target itself is that of the current revision.
+                let owner = owner.filter(|it| !it.is_kind_of(target));
+                let template = owner.and_then(|it| it.template.as_deref()).map(as_pod);
+                made.push((template.map(without_revision), Vec::new()));
+                made.len() - 1
+            }),
+        };
+        made[place].1.push(pod);
+    }
+    made
+}
+
+/// Takes away the label that a ReplicaSet adds to its template.
+fn without_revision(mut pod: Pod) -> Pod {
+    let labels = pod.labels.iter().filter(|(key, _)| !REVISION_LABELS.contains(key));
+    pod.labels = labels.collect::<Labels>().into();
+    pod
+}
+
+/// What pods keep whose template is unknown, beside what is in another one.
+fn kept_beside(made: &[Made<'_>], template: &Pod, metrics: &[MetricSpec]) -> Option<Note> {
+    let (mut kept, mut requests) = (Vec::new(), Vec::new());
+    let unknown = made.iter().filter(|own| own.before.is_none());
+    for pod in unknown.flat_map(|own| own.pods.values()) {
+        for (list, container) in containers(pod) {
+            let what = format!("{} {}", list.sort(container), container.name);
+            if find(template, &container.name).is_none() && !kept.contains(&what) {
+                kept.push(what);
+            }
+        }
+        for request in kept_requests(pod, template, metrics) {
+            if !requests.contains(&request) {
+                requests.push(request);
+            }
+        }
+    }
+    let is_any = !kept.is_empty() || !requests.is_empty();
+    is_any.then_some(Note::KeptBesideTemplate { containers: kept, requests })
+}
+
+/// Returns who has stated the replicas of a workload in a manifest, so that they are reset to 1 once the manifest does
+/// not state them any more. The API server keeps what it applied if someone else owns it as well.
+fn resets_replicas(managed: &[ManagedFieldsEntry]) -> Option<&str> {
+    let mut owners = managed.iter().filter(|it| it.owns_replicas);
+    let is_only = managed.iter().filter(|it| it.owns_replicas).count() == 1;
+    let resets = |it: &&ManagedFieldsEntry| {
+        let is_of_manifest =
+            it.manager == "kubectl-client-side-apply" || Tool::of_manager(&it.manager).is_some();
+        !it.is_of_scale() && if it.is_applied() { is_only } else { is_of_manifest }
+    };
+    owners.find(resets).map(|it| &*it.manager)
 }
 
 fn of_manifest(origin: &str, notes: Vec<Note>) -> impl Iterator<Item = Note> {
@@ -421,5 +576,40 @@ fn words(requests: &Requests) -> String {
         "without requests".to_owned()
     } else {
         format!("requests {}", all.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::resets_replicas;
+    use crate::apimachinery::metadata::Metadata;
+
+    #[test]
+    fn replicas_that_a_manifest_no_longer_states_are_reset_by_who_stated_them() {
+        let entry = |manager: &str, operation: &str, subresource: &str| {
+            json!({
+                "manager": manager, "operation": operation, "subresource": subresource,
+                "fieldsV1": {"f:spec": {"f:replicas": {}}},
+            })
+        };
+        let controller = entry("kube-controller-manager", "Update", "scale");
+        let by_apply = entry("kubectl-client-side-apply", "Update", "");
+        let server_side = entry("kubectl", "Apply", "");
+        for (entries, resets) in [
+            (vec![by_apply.clone()], Some("kubectl-client-side-apply")),
+            (vec![controller.clone(), by_apply], Some("kubectl-client-side-apply")),
+            (vec![entry("helm", "Update", "")], Some("helm")),
+            (vec![server_side.clone()], Some("kubectl")),
+            // The value of another owner stays.
+            (vec![server_side, controller.clone()], None),
+            (vec![controller, entry("kubectl-edit", "Update", "")], None),
+            (vec![], None),
+        ] {
+            let metadata = json!({"name": "web", "managedFields": entries});
+            let metadata: Metadata = serde_json::from_value(metadata).unwrap();
+            assert_eq!(resets_replicas(&metadata.managed_fields), resets, "{entries:?}");
+        }
     }
 }

@@ -5,6 +5,7 @@ use super::named::{NamedMetric, split};
 use super::pods::{PodChanges, Replicas, Which, of_target};
 use super::requests::TypedRequest;
 use super::spec::SpecChanges;
+use crate::apimachinery::names::shell_word;
 use crate::args::Overrides;
 use crate::error::Error;
 use crate::snapshot::Snapshot;
@@ -27,7 +28,12 @@ pub struct Assumptions {
     pub(super) elsewhere: Vec<MetricSpec>,
     /// The containers that only its pods have, alike.
     pub(super) containers_elsewhere: Vec<Box<str>>,
+    /// The flags that say all this, except manifests, each with its value as a word of a shell.
+    flags: Vec<(&'static str, String)>,
 }
+
+/// The flags about the spec and the requests.
+const OF_CANDIDATE: [&str; 5] = ["--min", "--max", "--target", "--set", "--request"];
 
 /// A metric with the value that is assumed of it.
 #[derive(Debug, Clone)]
@@ -55,6 +61,12 @@ impl Assumptions {
         (0..snapshot.hpa.spec.metrics.len()).all(|place| fixed.contains(&place))
     }
 
+    /// Returns the flags of a command that assumes the same.
+    pub(super) fn flags(&self) -> Vec<(&'static str, String)> {
+        let manifest = self.candidate().map(|own| ("--hpa", shell_word(own.path())));
+        self.flags.iter().cloned().chain(manifest).collect()
+    }
+
     /// Whether nothing is assumed of pods, their requests and metrics.
     pub(super) fn needs_no_pods(&self) -> bool {
         let Self { requests, pods, metrics, of_pods, .. } = self;
@@ -77,7 +89,8 @@ impl Assumptions {
         let elsewhere = self.spec.candidate.as_ref().map(|own| own.metrics().to_vec());
         let elsewhere = elsewhere.unwrap_or_default();
         let spec = SpecChanges::default();
-        let own = Self { spec, requests: Vec::new(), elsewhere, ..self.clone() };
+        let mut own = Self { spec, requests: Vec::new(), elsewhere, ..self.clone() };
+        own.flags.retain(|(flag, _)| !OF_CANDIDATE.contains(flag));
         own.without_containers(self)
     }
 
@@ -101,7 +114,7 @@ impl Assumptions {
 
     /// The manifest of an HPA's target, if one is assumed to be applied.
     pub fn workload(&self, hpa: &Hpa) -> Option<&Workload> {
-        self.candidate()?.choose(hpa).ok()?.workload.map(|own| &own.object)
+        self.candidate()?.choose(hpa, &[]).ok()?.workload.map(|own| &own.object)
     }
 
     /// The same from a number of replicas on, if there is one, unless another one is assumed.
@@ -145,6 +158,7 @@ impl Assumptions {
                 let wanted = NamedMetric {
                     name: name.to_owned(),
                     container,
+                    object: None,
                     selector: None,
                     is_unquoted: false,
                 };
@@ -180,8 +194,35 @@ impl Assumptions {
             of_pods,
             elsewhere: Vec::new(),
             containers_elsewhere: Vec::new(),
+            flags: flags(typed),
         })
     }
+}
+
+/// Returns what was typed, flag by flag, except manifests.
+fn flags(typed: &Overrides) -> Vec<(&'static str, String)> {
+    let replicas = typed.replicas.iter().cloned().collect();
+    let [min, max] =
+        [typed.min, typed.max].map(|bound| bound.iter().map(ToString::to_string).collect());
+    let all: [(&'static str, &Vec<String>); 13] = [
+        ("--replicas", &replicas),
+        ("--cpu", &typed.cpu),
+        ("--memory", &typed.memory),
+        ("--metric", &typed.metrics),
+        ("--pod", &typed.pods),
+        ("--unready", &typed.unready),
+        ("--missing", &typed.missing),
+        ("--pending", &typed.pending),
+        ("--request", &typed.requests),
+        ("--min", &min),
+        ("--max", &max),
+        ("--target", &typed.targets),
+        ("--set", &typed.fields),
+    ];
+    let words = |(flag, values): (&'static str, &Vec<String>)| {
+        values.iter().map(|value| (flag, shell_word(value))).collect::<Vec<_>>()
+    };
+    all.into_iter().flat_map(words).collect()
 }
 
 impl Assigned {

@@ -12,7 +12,7 @@ use super::{Override, current, look, source_of, words};
 use crate::engine::decision::Decision;
 use crate::error::Error;
 use crate::order;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::value::Value;
 
 /// The values that are assumed, as they are set.
@@ -114,7 +114,10 @@ impl<'d> Values<'d> {
                 let with = &other.label;
                 return Err(Error::usage(format!(
                     "{label} and {with} are based on the same usage: set only one"
-                )));
+                ))
+                .hint(
+                    "the usage of every container, such as --cpu app=80%, is that of the pods, too",
+                ));
             }
         }
         let is_missing = assigned.value == Value::Missing;
@@ -190,6 +193,26 @@ impl<'d> Values<'d> {
         };
         self.of_pods.push(own);
         Ok(item.of_pods([pod.into()]))
+    }
+
+    /// Lets the metrics that the input lacks read the usage that was set for others: of pods whose containers all
+    /// have one, and of the only container of pods.
+    pub(super) fn share(&self, snapshot: &mut Snapshot) {
+        let Ok(pods) = of_target(snapshot) else { return };
+        let is_single = pods.iter().all(|pod| pod.running(false).nth(1).is_none());
+        for place in 0..snapshot.hpa.spec.metrics.len() {
+            let spec = &snapshot.hpa.spec.metrics[place];
+            let source = SampleSource::of(&snapshot.hpa, spec);
+            let is_shared = self.taken.iter().any(|own| own.source.shares_usage(&source));
+            let is_known = is_shared && (is_single || spec.container().is_none());
+            if !is_known || !snapshot.metrics[place].is_missing() {
+                continue;
+            }
+            let was = std::mem::replace(&mut snapshot.metrics[place], MetricAnswer::PodMetrics);
+            if samples(snapshot, place, &source).is_empty() {
+                snapshot.metrics[place] = was;
+            }
+        }
     }
 
     /// Makes sure that pods are measured of which the usage of a container was set.

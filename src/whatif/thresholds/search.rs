@@ -14,6 +14,7 @@ use crate::engine;
 use crate::engine::decision::{Because, Decision, MetricResult, MetricStep};
 use crate::memory::Remembered;
 use crate::outlook::{self, Outlook};
+use crate::snapshot::controller::Tolerances;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::overrides::Dial;
 
@@ -153,8 +154,12 @@ impl<'s> Search<'s> {
 
     /// Where the tolerance ends, probably.
     fn borders_of_tolerance(&self, target: i64) -> [i64; 2] {
-        let tolerance = self.snapshot.controller.tolerance;
-        [1.0 - tolerance, 1.0 + tolerance].map(|share| (target as f64 * share) as i64)
+        let Tolerances { down, up } = self.tolerances();
+        [1.0 - down, 1.0 + up].map(|share| (target as f64 * share) as i64)
+    }
+
+    fn tolerances(&self) -> Tolerances {
+        self.snapshot.controller.tolerances(&self.snapshot.hpa.spec)
     }
 
     /// Replicas over values, at each value where the metric asks for a new number.
@@ -325,7 +330,10 @@ impl<'s> Search<'s> {
     /// Looks for a value at which the metric asks for more than this many replicas, or for more than any. It
     /// stops where the controller's integers probably do not hold what would be asked for.
     fn find_end(&mut self, guess: i64, enough: i32) -> Result<(), String> {
-        let most = guess.saturating_mul(i64::from(self.max).saturating_add(2)).saturating_mul(2);
+        // The metric is silent up to the end of its tolerance.
+        let tolerated = self.tolerances().up.min(f64::from(i32::MAX)) as i64;
+        let times = i64::from(self.max).saturating_add(2).max(tolerated.saturating_add(2));
+        let most = guess.saturating_mul(times).saturating_mul(2);
         let most = most.saturating_mul(self.dial.reach());
         let most = most.min(self.dial.end()).max(0);
         let mut last: Option<(i64, Probe)> = None;

@@ -62,24 +62,29 @@ impl Player {
         changed: Option<&mut Snapshot>,
         overrides: &mut Vec<Override>,
     ) -> Result<Self, Error> {
+        let places = match &plan.trace {
+            Some(trace) => trace.places(snapshot, changed.as_deref(), &plan.others)?,
+            None => Vec::new(),
+        };
         let trace = plan.trace.as_ref().map(|trace| trace.end(snapshot.now));
         let span = match (plan.span, &trace) {
             (Some(span), _) => span,
             (None, Some(end)) if end.after.is_positive() => end.after,
             _ => {
                 return Err(Error::usage("the trace ends with the first pass")
-                    .hint("use --for to set the duration"));
+                    .hint("use --for to say how long to play on"));
             }
         };
         let period = snapshot.controller.sync_period;
         let passes =
             span.as_nanos().checked_div(period.as_nanos()).map_or(0, |further| further + 1);
         let (span_text, period_text) = (numbers::duration(span), numbers::duration(period));
-        if !span.is_positive() || !period.is_positive() {
+        let is_one_pass = plan.span.is_some_and(|span| span < period);
+        if !span.is_positive() || !period.is_positive() || is_one_pass {
             return Err(Error::usage(format!(
                 "{span_text} is too short for a pass every {period_text}"
             ))
-            .hint("--for is a time such as 10m, --sync-period one such as 15s"));
+            .hint("--for is a time such as 10m, --sync-period one such as 15s; a bare number is seconds"));
         }
         if passes > MAX_PASSES.into() {
             let what = format!(
@@ -94,7 +99,7 @@ impl Player {
         }
         let held = overrides.iter().flat_map(|own| own.pods.iter().cloned()).collect();
         let wait = wait(plan.times, snapshot);
-        let (places, settings, sleeps, rollout) = (Vec::new(), Vec::new(), Vec::new(), None);
+        let (settings, sleeps, rollout) = (Vec::new(), Vec::new(), None);
         let mut player = Self { plan, trace, span, wait, held, places, settings, sleeps, rollout };
         if let Some(trace) = player.plan.trace.clone() {
             player.load(&trace, snapshot, changed, overrides)?;
@@ -116,7 +121,6 @@ impl Player {
         mut changed: Option<&mut Snapshot>,
         overrides: &mut Vec<Override>,
     ) -> Result<(), Error> {
-        self.places = trace.places(snapshot, changed.as_deref(), &self.plan.others)?;
         let is_given = |place| overrides.iter().any(|own| own.is_of_metric(place));
         let as_it_is = self.plan.others.first().map(|own| &own.spec);
         trace.check_complete(snapshot, &self.places, is_given, as_it_is)?;

@@ -269,7 +269,7 @@ impl Workload {
 
     /// In the order in which pods go.
     fn first_to_go<'p>(&self, pod: &'p Pod) -> impl Ord + use<'p> {
-        let ordinal = if self.is_stateful { ordinal(&pod.name) } else { None };
+        let ordinal = if self.is_stateful { Pod::ordinal(&pod.name) } else { None };
         let phase = match pod.phase {
             Phase::Pending => 0,
             Phase::Running => 2,
@@ -292,7 +292,7 @@ impl Workload {
         let target = &snapshot.hpa.spec.scale_target_ref.name;
         let (infix, first) = match self.is_stateful {
             true => {
-                let ordinals = snapshot.pods.iter().filter_map(|pod| ordinal(&pod.name));
+                let ordinals = snapshot.pods.iter().filter_map(|pod| Pod::ordinal(&pod.name));
                 ("", ordinals.max().map_or(0, |highest| highest.saturating_add(1)))
             }
             false => ("later-", self.made),
@@ -470,10 +470,6 @@ fn measured(snapshot: &Snapshot) -> HashSet<Box<str>> {
     });
     let values = values.map(|value| value.pod.clone());
     snapshot.pod_metrics.iter().map(|item| item.name.clone()).chain(values).collect()
-}
-
-fn ordinal(name: &str) -> Option<u64> {
-    name.rsplit_once('-')?.1.parse().ok()
 }
 
 /// A pod that a selector selects, of which nothing else is known.

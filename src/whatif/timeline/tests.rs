@@ -523,6 +523,8 @@ fn what_cannot_be_played_is_an_error() {
     let world = World::new(json!({}), &[50, 50]);
     for (span, trace, message) in [
         ("0s", "", "0s is too short for a pass every 15s"),
+        ("5s", "", "5s is too short for a pass every 15s"),
+        ("", "time,queue\n0s,1\n", "the trace load.csv:1: column 2: the HPA has no such metric"),
         ("4200h", "", "4200h with a pass every 15s has 1008001 passes; the limit is 500000"),
         ("", "time,cpu\n0s,1m\n", "the trace ends with the first pass"),
         ("", "time,cpu\n2026-11-21T05:59:00Z,1m\n", "the trace ends with the first pass"),

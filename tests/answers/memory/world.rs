@@ -178,6 +178,7 @@ impl World {
                 spec: Some(whole(start)),
                 status: None,
                 by_us: false,
+                tool: None,
             },
             spec,
             status: HpaStatus::default(),
@@ -339,7 +340,7 @@ impl World {
     /// Returns the current target.
     pub(crate) fn counted(&self) -> Counted {
         let (since, until) = (whole(self.there_since), whole(self.now));
-        Counted { replicas: self.there, since, until }
+        Counted { replicas: self.there, since, until, alike: false }
     }
 
     /// Moves the target closer to its desired replicas, or changes its status otherwise.
@@ -449,7 +450,8 @@ impl World {
         self.hpa.uid = Some(format!("u{}", self.births));
         self.hpa.status = HpaStatus::default();
         let now = Some(whole(self.now));
-        self.hpa.written = Written { created: now, spec: now, status: None, by_us: false };
+        self.hpa.written =
+            Written { created: now, spec: now, status: None, by_us: false, tool: None };
         self.hpa.generation = self.hpa.generation.map(|_| 1);
         if self.at_once_on_start() {
             self.pass_at_once();

@@ -30,7 +30,7 @@ fn the_lowest_proposal_is_a_lower_bound() {
         .output()
         .expect("it runs");
     let page = String::from_utf8(output.stdout).expect("text");
-    let expected = "removes none at any value: it proposes at least 3;";
+    let expected = "any value   removes none: it proposes at least 3\n";
     assert!(page.contains(expected), "{page}");
 }
 
@@ -38,7 +38,10 @@ fn the_lowest_proposal_is_a_lower_bound() {
 fn a_curve_is_drawn() {
     let (_, page, _) = predict("C.UTF-8", &["--curve", "cpu"]);
     assert_snapshot!(part(&page, "CHANGES\n", "Assuming"), @"
-      cpu  adds replicas above 22%; proposes fewer up to 10%, but removes none at any value: already at minReplicas (2); tolerance 18% to 22%; proposes maxReplicas (10) above 90%
+      cpu  up to 10%   proposes fewer, but removes none: already at minReplicas (2)
+           18% to 22%  within tolerance
+           above 22%   adds replicas
+           above 90%   proposes maxReplicas (10)
 
     REPLICAS OVER cpu
       ─ replicas after the pass   · proposal of cpu   ● now: 30%
@@ -60,7 +63,10 @@ fn a_curve_is_drawn() {
     ");
     let (_, page, _) = predict("C", &["--curve", "cpu"]);
     assert_snapshot!(part(&page, "CHANGES\n", "Assuming"), @"
-      cpu  adds replicas above 22%; proposes fewer up to 10%, but removes none at any value: already at minReplicas (2); tolerance 18% to 22%; proposes maxReplicas (10) above 90%
+      cpu  up to 10%   proposes fewer, but removes none: already at minReplicas (2)
+           18% to 22%  within tolerance
+           above 22%   adds replicas
+           above 90%   proposes maxReplicas (10)
 
     REPLICAS OVER cpu
       - replicas after the pass   : proposal of cpu   o now: 30%
@@ -94,8 +100,8 @@ fn a_picture_stands_alone() {
         node.text().expect("words").to_owned()
     };
     assert_eq!(words("title"), "REPLICAS OVER cpu");
-    let said = "cpu: adds replicas above 22%; proposes fewer up to 10%, but removes none at any \
-                value: already at minReplicas (2);";
+    let said = "cpu: up to 10%: proposes fewer, but removes none: already at minReplicas (2); \
+                18% to 22%: within tolerance; above 22%: adds replicas;";
     assert!(words("desc").starts_with(said), "{}", words("desc"));
 }
 
@@ -125,7 +131,7 @@ fn the_points_are_in_the_object() {
 #[test]
 fn a_comment_holds_both() {
     let (_, text, _) = predict("C", &["--curve", "cpu", "-o", "markdown"]);
-    assert!(text.contains("| CHANGES |  |\n"), "{text}");
+    assert!(text.contains("**CHANGES**\n\n"), "{text}");
     // The chart is one element, which none of its lines ends.
     let mut options = comrak::Options::default();
     options.render.r#unsafe = true;

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::super::Rolled;
-use super::{Workload, active, is_active, newest, ordinal};
+use super::{Workload, active, is_active, newest};
 use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::numbers;
@@ -31,6 +31,8 @@ pub struct Rollout {
     strategy: Strategy,
     /// What new pods are like.
     model: Shared<Pod>,
+    /// The pods that are as the new ones already.
+    same: HashSet<Box<str>>,
     /// The containers that they do not have, but whose usage is measured in others.
     gone: Vec<Box<str>>,
     /// What is assumed of containers that only they have: the pod that is to have one, the container, the
@@ -237,7 +239,10 @@ impl Rollout {
     ) -> Option<Self> {
         let selector = changed.scale.as_ref().ok()?.selector.parsed().ok()?;
         let of_target = |pod: &&Shared<Pod>| selector.matches(&pod.labels);
-        let is_same = running.pods.iter().zip(&changed.pods).all(|(old, new)| old == new);
+        let pods = running.pods.iter().zip(&changed.pods);
+        let same = pods.filter(|(old, new)| old == new).map(|(old, _)| old.name.clone());
+        let same: HashSet<Box<str>> = same.collect();
+        let is_same = same.len() == running.pods.len();
         let model = newest(changed.pods.iter().filter(of_target)).filter(|_| !is_same)?;
         let items = || running.pod_metrics.iter().zip(&changed.pod_metrics);
         let mut added = Vec::new();
@@ -256,7 +261,13 @@ impl Rollout {
             old.containers.iter().map(|own| &own.name).filter(move |name| !stays(name))
         });
         let gone: HashSet<Box<str>> = gone.cloned().collect();
-        Some(Self { after, strategy, model, gone: gone.into_iter().collect(), added })
+        Some(Self { after, strategy, model, same, gone: gone.into_iter().collect(), added })
+    }
+
+    /// Whether a pod is as the new ones are.
+    fn makes(&self, pod: &Pod) -> bool {
+        self.same.contains(&pod.name)
+            || self.model.requests_like(pod) && self.model.labels == pod.labels
     }
 
     /// What is assumed with it.
@@ -347,7 +358,7 @@ impl Workload {
     /// What a pod of a name is like, if a rollout leaves it at the old template.
     pub(super) fn old_model(&self, name: &str) -> Option<&Shared<Pod>> {
         let (old, first) = &self.rolling.as_ref()?.old;
-        old.as_ref().filter(|_| ordinal(name).is_some_and(|own| own < *first))
+        old.as_ref().filter(|_| Pod::ordinal(name).is_some_and(|own| own < *first))
     }
 
     /// Begins a rollout whose time has come.
@@ -359,12 +370,14 @@ impl Workload {
         }
         let running = self.model.replace(rollout.model.clone());
         if let Strategy::Ordinals { partition } = rollout.strategy {
-            let ordinals = snapshot.pods.iter().filter_map(|pod| ordinal(&pod.name));
+            let ordinals = snapshot.pods.iter().filter_map(|pod| Pod::ordinal(&pod.name));
             *old = (running, ordinals.min().unwrap_or(0).saturating_add(partition.into()));
         }
         *pods = Some(0);
         self.surplus = 0;
-        self.lives.iter_mut().for_each(|life| life.is_outdated = true);
+        for (life, pod) in self.lives.iter_mut().zip(&snapshot.pods) {
+            life.is_outdated = !rollout.makes(pod);
+        }
         let count = self.to_replace(snapshot).len();
         if let Some(rolling) = &mut self.rolling {
             rolling.pods = Some(count);
@@ -482,7 +495,7 @@ impl Workload {
     fn replace_highest(&mut self, snapshot: &mut Snapshot, model: &Pod) -> bool {
         let new = self.outdated(snapshot, false);
         let old = self.to_replace(snapshot);
-        let highest = old.into_iter().max_by_key(|place| ordinal(&snapshot.pods[*place].name));
+        let highest = old.into_iter().max_by_key(|place| Pod::ordinal(&snapshot.pods[*place].name));
         let Some(place) = highest.filter(|_| new.iter().all(|it| is_ready(&snapshot.pods[*it])))
         else {
             return false;

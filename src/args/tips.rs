@@ -1,0 +1,126 @@
+//! What to type instead of what clap does not know. Its own tips compare spellings alone: they name hidden verbs,
+//! and flags that share a few letters.
+
+use clap::Command;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::apimachinery::names::nearest;
+
+/// Flags of `kubectl get` and `kubectl apply`, with what does the same here.
+const OF_KUBECTL: [(&str, &str, &str); 3] = [
+    ("-w", "--watch", "to repeat it: watch -n 15 kubectl hpa explain NAME"),
+    (
+        "-k",
+        "--kustomize",
+        "for a kustomization: kubectl kustomize DIR | kubectl hpa explain NAME -f -",
+    ),
+    ("-R", "--recursive", "directories inside a directory are named, too: -f DIR -f DIR/INNER"),
+];
+
+/// Words that are verbs of other programs, with where the same is found here.
+const OF_OTHERS: [(&str, &str); 2] = [
+    (
+        "completion",
+        "'kubectl hpa install-links' makes kubectl complete; the directory completions of an archive has scripts \
+         for shells",
+    ),
+    ("man", "the directory man of an archive has the man pages"),
+];
+
+/// Replaces the tips of an error.
+#[must_use]
+pub fn with_tips(e: clap::Error, definition: &Command) -> clap::Error {
+    match e.kind() {
+        ErrorKind::UnknownArgument => of_argument(e, definition),
+        ErrorKind::InvalidSubcommand => of_verb(e, definition),
+        _ => e,
+    }
+}
+
+fn of_argument(mut e: clap::Error, definition: &Command) -> clap::Error {
+    let Some(ContextValue::String(typed)) = e.get(ContextKind::InvalidArg) else { return e };
+    let typed = typed.clone();
+    let is_it = |argument: &clap::Arg| {
+        let long = argument.get_long().map(|name| format!("--{name}"));
+        let short = argument.get_short().map(|letter| format!("-{letter}"));
+        long.as_ref() == Some(&typed) || short.as_ref() == Some(&typed)
+    };
+    let verbs = definition.get_subcommands().filter(|it| !it.is_hide_set());
+    let owners = verbs.filter(|it| it.get_arguments().any(is_it));
+    let owners: Vec<&str> = owners.map(Command::get_name).collect();
+    let of_kubectl = OF_KUBECTL.iter().find(|(short, long, _)| typed == *short || typed == *long);
+    let tip = match of_kubectl {
+        _ if !owners.is_empty() => {
+            Some(format!("'{typed}' is an argument of {}", owners.join(" and ")))
+        }
+        Some((.., tip)) => Some((*tip).to_owned()),
+        None => None,
+    };
+    let is_alike = match e.get(ContextKind::SuggestedArg) {
+        Some(ContextValue::String(meant)) => nearest(&typed, [&**meant]).is_some(),
+        _ => true,
+    };
+    if tip.is_some() || !is_alike {
+        e.remove(ContextKind::SuggestedArg);
+        e.remove(ContextKind::TrailingArg);
+        e.remove(ContextKind::Suggested);
+    }
+    add(e, tip)
+}
+
+fn of_verb(mut e: clap::Error, definition: &Command) -> clap::Error {
+    let Some(ContextValue::String(typed)) = e.get(ContextKind::InvalidSubcommand) else { return e };
+    let typed = typed.clone();
+    let verbs = definition.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name);
+    if nearest(&typed, verbs).is_some() {
+        return e;
+    }
+    e.remove(ContextKind::SuggestedSubcommand);
+    let of_others = OF_OTHERS.iter().find(|(word, _)| typed == *word);
+    let tip = of_others.map_or_else(
+        || format!("to explain an HPA of this name: kubectl hpa explain {typed}"),
+        |(_, tip)| (*tip).to_owned(),
+    );
+    add(e, Some(tip))
+}
+
+fn add(mut e: clap::Error, tip: Option<String>) -> clap::Error {
+    if let Some(tip) = tip {
+        e.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(tip)]));
+    }
+    e
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_tips;
+    use crate::args::command_line;
+
+    #[test]
+    fn tips_name_what_does_the_same_here() {
+        for (typed, tip) in [
+            ("web", Some("to explain an HPA of this name: kubectl hpa explain web")),
+            ("completion bash", Some("'kubectl hpa install-links' makes kubectl complete")),
+            ("man", Some("has the man pages")),
+            ("explian web", Some("'explain'")),
+            ("explain --cpu 80%", Some("'--cpu' is an argument of predict")),
+            ("explain -w", Some("watch -n 15 kubectl hpa explain NAME")),
+            ("explain --watch", Some("watch -n 15")),
+            ("explain -k .", Some("kubectl kustomize DIR | ")),
+            ("explain -R", Some("-f DIR/INNER")),
+            ("explain --namepsace a", Some("'--namespace'")),
+            ("explain --port 99999", None),
+        ] {
+            let words = ["kubectl-hpa"].into_iter().chain(typed.split(' '));
+            let mut definition = command_line();
+            let e = definition.try_get_matches_from_mut(words).unwrap_err();
+            let text = with_tips(e, &definition).to_string();
+            match tip {
+                Some(tip) => assert!(text.contains(tip), "{typed}: {text}"),
+                None => assert!(!text.contains("tip:"), "{typed}: {text}"),
+            }
+            assert!(!text.contains("__complete"), "{text}");
+        }
+    }
+}

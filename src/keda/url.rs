@@ -1,0 +1,121 @@
+//! URLs as Go's `net/url` reads them, for the scalers that take a name out of one.
+
+use core::net::Ipv6Addr;
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+/// The characters that Go does not escape in a path.
+const PATH: AsciiSet = UNRESERVED
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b'/')
+    .remove(b':')
+    .remove(b';')
+    .remove(b'=')
+    .remove(b'@');
+const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+
+/// The path of a URL, `url.ParseRequestURI`.
+pub(super) struct Path<'u> {
+    /// `Path`: without escapes.
+    pub(super) decoded: String,
+    /// `RawPath`: as it is written; none where Go would escape `decoded` to the same text.
+    pub(super) raw: Option<&'u str>,
+}
+
+impl<'u> Path<'u> {
+    /// The path of a URL with a scheme or of a path alone; none for a text that is no URL.
+    pub(super) fn of(text: &'u str) -> Option<Self> {
+        if text.is_empty() || text.contains(|c: char| c.is_ascii_control()) {
+            return None;
+        }
+        if text == "*" {
+            return Some(Self { decoded: text.to_owned(), raw: None });
+        }
+        let is_scheme = |text: &str| {
+            text.starts_with(|c: char| c.is_ascii_alphabetic())
+                && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+        };
+        let (scheme, rest) = match text.split_once(':') {
+            Some((scheme, rest)) if is_scheme(scheme) => (scheme, rest),
+            _ => ("", text),
+        };
+        let rest = rest.split('?').next().unwrap_or_default();
+        let path = match rest.strip_prefix("//").filter(|_| !scheme.is_empty()) {
+            Some(rest) => {
+                let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+                if !is_authority(scheme, authority) {
+                    return None;
+                }
+                path
+            }
+            None if rest.starts_with('/') => rest,
+            // What follows a scheme without a slash is opaque.
+            None if !scheme.is_empty() => "",
+            None => return None,
+        };
+        let decoded = decoded(path)?;
+        let is_default = utf8_percent_encode(&decoded, &PATH).to_string() == path;
+        Some(Self { decoded, raw: (!is_default).then_some(path) })
+    }
+}
+
+/// Whether `parseAuthority` takes the part before the path.
+fn is_authority(scheme: &str, text: &str) -> bool {
+    let (user, host) = text.rsplit_once('@').unwrap_or(("", text));
+    let is_of_user = |c: char| c.is_ascii_alphanumeric() || "-._:~!$&'()*+,;=%@".contains(c);
+    let is_of_host = |c: char| {
+        !c.is_ascii() || c.is_ascii_alphanumeric() || "-_.~!$&'()*+,;=:[]<>\"".contains(c)
+    };
+    let is_port = |text: &str| {
+        text.is_empty()
+            || text.strip_prefix(':').is_some_and(|port| port.bytes().all(|c| c.is_ascii_digit()))
+    };
+    let is_host = match host.strip_prefix('[').and_then(|rest| rest.rsplit_once(']')) {
+        Some((address, port)) => address.parse::<Ipv6Addr>().is_ok() && is_port(port),
+        None => {
+            let is_web = matches!(scheme, "http" | "https");
+            let colon = if is_web { host.find(':') } else { host.rfind(':') };
+            !host.contains('[') && is_port(&host[colon.unwrap_or(host.len())..])
+        }
+    };
+    is_host
+        && host.chars().all(is_of_host)
+        && user.chars().all(is_of_user)
+        && decoded(user).is_some()
+}
+
+/// A text without its escapes; none if one is not two hexadecimal digits.
+fn decoded(text: &str) -> Option<String> {
+    let mut parts = text.split('%');
+    parts.next();
+    let is_escape =
+        |part: &str| part.len() >= 2 && part.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit);
+    parts.all(is_escape).then(|| percent_decode_str(text).decode_utf8_lossy().into_owned())
+}
+
+/// The first value of each of these parameters, `url.ParseQuery`; none if the query cannot be parsed or lacks
+/// one of them, or if one is empty.
+pub(super) fn parameters<const N: usize>(query: &str, names: [&str; N]) -> Option<[String; N]> {
+    let mut values = Vec::new();
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        if pair.contains(';') {
+            return None;
+        }
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        values.push((decoded(&name.replace('+', " "))?, decoded(&value.replace('+', " "))?));
+    }
+    let first = |name: &str| {
+        let value = values.iter().find(|(own, _)| own == name).map(|(_, value)| value.clone());
+        value.filter(|value| !value.is_empty())
+    };
+    let all: Option<Vec<String>> = names.into_iter().map(first).collect();
+    all?.try_into().ok()
+}
+
+/// `url.QueryEscape`.
+pub(super) fn query_escaped(text: &str) -> String {
+    utf8_percent_encode(text, &UNRESERVED).to_string().replace("%20", "+")
+}

@@ -82,9 +82,12 @@ impl Group {
         Ok((child, Self(pid)))
     }
 
-    /// Leaves the processes of the group to themselves.
-    pub(crate) fn release(self) {
-        groups_lock().retain(|pid| *pid != self.0);
+    /// Leaves the processes of the group to themselves. If a signal ended the group, this waits for what the
+    /// signal ends besides, because what the group left undone is no failure of its own.
+    pub(crate) async fn release(self) {
+        if groups_lock().extract_if(.., |pid| *pid == self.0).next().is_none() {
+            std::future::pending::<()>().await;
+        }
     }
 }
 

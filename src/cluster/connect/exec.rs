@@ -155,7 +155,7 @@ pub(crate) async fn run_within(
     // It may have left an agent behind that keeps its credentials.
     #[cfg(unix)]
     if let Some(group) = group {
-        group.release();
+        group.release().await;
     }
     #[cfg(not(unix))]
     let () = group;

@@ -123,7 +123,6 @@ pub mod flags;
 pub mod keda;
 pub mod memory;
 mod numbers;
-mod order;
 pub mod outlook;
 pub mod pass;
 #[doc(hidden)]

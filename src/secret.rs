@@ -9,8 +9,6 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-use crate::order;
-
 /// Text that does not print.
 #[derive(Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
@@ -81,7 +79,7 @@ impl Secrets {
         if hidden.is_empty() {
             return text;
         }
-        order::sort_by_key(&mut hidden, |range| range.start);
+        hidden.sort_by_key(|range| range.start);
         let (mut struck, mut end) = (String::new(), 0);
         for range in hidden {
             if range.start > end || struck.is_empty() {

@@ -8,7 +8,6 @@ use crate::apimachinery::quantity::{Format, Quantity};
 use crate::args::Overrides;
 use crate::error::Error;
 use crate::numbers::duration;
-use crate::order;
 use crate::pass::Pass;
 use crate::whatif::expect::Truth;
 use crate::whatif::overrides::{Assumptions, Candidate};
@@ -363,7 +362,7 @@ fn front(totals: &[&Totals], rival: Option<&Totals>) -> Vec<usize> {
         costs.iter().chain(&rival).any(beats)
     };
     let mut front: Vec<usize> = (0..costs.len()).filter(|place| !beaten(&costs[*place])).collect();
-    order::sort_by_key(&mut front, |place| costs[*place]);
+    front.sort_by_key(|place| costs[*place]);
     front
 }
 

@@ -17,7 +17,6 @@ use crate::args::{ConnectionFlags, ControllerArgs, Named, Request, Typing};
 use crate::cluster::fetch::complete as fetch;
 use crate::cluster::{self, Environment, connect};
 use crate::findings::{Code, Watched};
-use crate::order;
 use crate::render::style::clean;
 use crate::saved::file;
 use crate::saved::objects::Objects;
@@ -250,7 +249,7 @@ fn namespaces(typing: &Typing) -> Vec<Candidate> {
         Some(objects) => {
             let mut names: Vec<String> =
                 objects.hpas.into_iter().filter_map(|hpa| hpa.namespace).collect();
-            order::sort_by(&mut names, Ord::cmp);
+            names.sort();
             names.dedup();
             names
         }

@@ -6,7 +6,6 @@ use clap::builder::PossibleValue;
 use crate::args::Condition;
 use crate::error::Error;
 use crate::findings::{Code, Watched};
-use crate::order;
 use crate::pass::Pass;
 use crate::report::Explanation;
 use crate::report::expected::Judged;
@@ -74,7 +73,7 @@ impl FindingsWatch {
             let is_of_pods = |it: &FindingView| it.code.lasts() && it.code != Code::OtherWriter;
             explanation.findings.retain(|it| !is_of_pods(it));
             explanation.findings.extend(later.into_iter().filter(is_of_pods));
-            order::sort_by_key(&mut explanation.findings, |it| it.severity);
+            explanation.findings.sort_by_key(|it| it.severity);
         }
         explanation
     }

@@ -24,7 +24,6 @@ use crate::cluster::fetch::list::{Progress, fetch_all};
 use crate::cluster::observed;
 use crate::cluster::signals::Signals;
 use crate::error::Error;
-use crate::order;
 use crate::pass::Pass;
 use crate::render::markdown::rows;
 use crate::render::{page, structured};
@@ -169,7 +168,7 @@ impl<'a> List<'a> {
             },
         };
         let mut hpas = hpas.into_inner()?;
-        order::sort_by_key(&mut hpas, |(place, _)| *place);
+        hpas.sort_by_key(|(place, _)| *place);
         let interrupted = code.map(|code| (code, progress.hpas()));
         Ok(Explained { hpas, namespace, refused, interrupted, unwritten })
     }

@@ -26,7 +26,6 @@ pub use case::Next;
 use crate::apimachinery::names::nearest;
 use crate::engine::decision::{Direction, Path};
 use crate::error::{Error, docs};
-use crate::order;
 use crate::pass::Pass;
 
 /// Something that is wrong, or worth knowing.
@@ -378,9 +377,7 @@ pub(crate) fn find_except(pass: &Pass, ignored: &[Code]) -> Vec<Finding> {
         let proposals = finding.without.and_then(|it| Some((it.proposal?, answer.proposal?)));
         proposals.map_or(0, |(without, with)| without.abs_diff(with))
     };
-    order::sort_by_key(&mut found, |it| {
-        (!it.explains, it.rank(), it.severity, std::cmp::Reverse(cost(it)))
-    });
+    found.sort_by_key(|it| (!it.explains, it.rank(), it.severity, std::cmp::Reverse(cost(it))));
     causes::link(&case, &mut found);
     found
 }

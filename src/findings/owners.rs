@@ -9,7 +9,7 @@ use super::pods::is_alive;
 use super::{Case, Finding, Severity};
 use crate::apimachinery::selector::Selector;
 use crate::engine::decision::{Block, Group, MetricResult, MetricStep, Path};
-use crate::order::{self, Names};
+use crate::snapshot::by_name::Names;
 use crate::snapshot::pod::Pod;
 
 /// The scale of the target has no selector, or a malformed one.
@@ -312,7 +312,7 @@ pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
     let main = current.or_else(|| main_revision(&of, replicas))?;
     let mut others: Vec<&Pod> =
         of.iter().filter(|(hash, _)| **hash != main).flat_map(|(_, pods)| pods.clone()).collect();
-    order::sort_by_key(&mut others, |pod| (pod.created, &pod.name));
+    others.sort_by_key(|pod| (pod.created, &pod.name));
     others.truncate(excess);
     let names: Names<&str> = others.iter().map(|pod| &*pod.name).collect();
     let without = match averaged {
@@ -336,7 +336,7 @@ pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
             is_current: current == Some(hash),
         })
         .collect();
-    order::sort_by_key(&mut revisions, |it| (!it.is_current, std::cmp::Reverse(it.pods)));
+    revisions.sort_by_key(|it| (!it.is_current, std::cmp::Reverse(it.pods)));
     let facts = OldRevisionPods { revisions, replicas: scale.spec_replicas, beyond };
     let mut finding = case.weigh(facts, without, Severity::Info);
     if !is_long {

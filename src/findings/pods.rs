@@ -8,8 +8,8 @@ use super::{Case, Facts, Finding, Severity};
 use crate::apimachinery::metadata::Condition;
 use crate::calendar::Calendar;
 use crate::engine::decision::{Group, MetricResult, MetricStep, PodRow};
-use crate::order::{self, Names};
 use crate::pass::Pass;
+use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase, Pod};
 
@@ -183,7 +183,7 @@ pub struct UnschedulablePods {
 /// Returns the one node that several pods are on, if the target has pods on others.
 fn node_of(case: &Case<'_>, pods: &[Uncounted]) -> Option<Box<str>> {
     let nodes = pods.iter().map(|it| case.pod_of(&it.row).node.as_deref());
-    let nodes: BTreeSet<Option<&str>> = order::set(nodes);
+    let nodes: BTreeSet<Option<&str>> = nodes.collect();
     let (1, Some(Some(node))) = (nodes.len(), nodes.first()) else { return None };
     let others = case.pods().filter_map(|pod| pod.node.as_deref());
     (pods.len() > 1 && others.into_iter().any(|other| other != *node)).then(|| (*node).into())
@@ -272,7 +272,7 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
             || case.is_foreign(pod)
     };
     // Pods without another explanation come first.
-    order::sort_by_key(&mut pods, is_explained);
+    pods.sort_by_key(is_explained);
     let is_ordinary = pods.first().is_some_and(is_explained);
     let of = case.pods().filter(|pod| is_alive(pod)).count().max(pods.len());
     let facts = UncountedPods { node: node_of(case, &pods), pods, of, count: false, idle };

@@ -15,8 +15,8 @@ use crate::engine::decision::{Block, Decision, Group, MetricResult, MetricStep, 
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
 use crate::numbers::format_of;
-use crate::order::{self, Names};
 use crate::snapshot::Snapshot;
+use crate::snapshot::by_name::Names;
 use crate::snapshot::hpa::{MetricTarget, MetricValueStatus};
 use crate::snapshot::metric::ContainerUsage;
 use crate::snapshot::pod::{Container, Pod, Requests};
@@ -352,7 +352,7 @@ fn all_unrequested(case: &Case<'_>, step: &MetricStep) -> Vec<Unrequested> {
         }
     }
     // What has to be changed comes first.
-    order::sort_by_key(&mut all, |it| it.source == Source::Earlier);
+    all.sort_by_key(|it| it.source == Source::Earlier);
     all
 }
 
@@ -531,7 +531,7 @@ fn shares<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Vec<Share>> {
     // What only some of the pods have is not comparable, and ContainerResource would fail for it.
     let everywhere = shares.into_iter().filter(|(_, with)| *with == pods).map(|(share, _)| share);
     let mut shares: Vec<Share> = everywhere.filter(|share| share.request > 0).collect();
-    order::sort_by_key(&mut shares, |share| std::cmp::Reverse(share.usage));
+    shares.sort_by_key(|share| std::cmp::Reverse(share.usage));
     Some(shares)
 }
 

@@ -8,7 +8,7 @@ use super::{Case, Facts, Finding, Severity};
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::engine::decision::{Because, Group, MetricStep};
 use crate::engine::pods::counted_containers;
-use crate::order::Names;
+use crate::snapshot::by_name::Names;
 use crate::snapshot::clock::Why;
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ZERO_TIME};

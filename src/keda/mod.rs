@@ -27,7 +27,6 @@ use crate::apimachinery::json::{DecodeError, decode};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::apimachinery::selector::LabelSelector;
 use crate::apiserver::convert::{UnknownFields, too_many};
-use crate::order;
 use crate::snapshot::hpa::{
     Behavior, CrossVersionObjectReference, ExternalMetricSource, HpaSpec, MAX_METRICS,
     MetricIdentifier, MetricSource, MetricSpec, MetricTarget, ScalingRules,
@@ -302,7 +301,7 @@ fn metrics(
         kept.push(composite(modifiers, owner)?);
         return Ok((kept, Vec::new()));
     }
-    order::sort_by(&mut all, |one, other| one.type_().cmp(other.type_()));
+    all.sort_by(|one, other| one.type_().cmp(other.type_()));
     let (mut known, mut open) = (Vec::new(), Vec::new());
     for (at, made) in all.into_iter().enumerate() {
         match made {

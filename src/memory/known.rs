@@ -10,7 +10,6 @@ use super::rhythm::Rhythm;
 use super::spans::{SECOND, SLACK, windows};
 use super::{sighting, states};
 use crate::calendar::Calendar;
-use crate::order;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::evidence::{Event, Evidence, Lease, Rescales, SeenPass};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
@@ -336,7 +335,7 @@ impl Known<'_> {
         // A recorder only repeats its own events.
         let rescales = self.rescale_spans.iter().copied();
         let mut signs: Vec<(Timestamp, Timestamp)> = writes.chain(rescales).collect();
-        order::sort_by_key(&mut signs, |(_, last)| *last);
+        signs.sort_by_key(|(_, last)| *last);
         for (first, last) in signs.into_iter().rev() {
             if since.duration_since(last) < unbroken {
                 since = since.min(first);
@@ -613,7 +612,7 @@ fn rescales(events: &[&Event]) -> Vec<Rescale> {
         let hides = event.count > if separate.is_some() { 1 } else { 2 };
         rescales.extend(last.map(|time| rescale(time, hides)));
     }
-    order::sort_by_key(&mut rescales, |rescale| rescale.time);
+    rescales.sort_by_key(|rescale| rescale.time);
     // What a gap hides lies anywhere since the first of the repeats.
     if let Some(last_gap) = rescales.iter().rposition(|rescale| rescale.gap) {
         for rescale in &mut rescales[..last_gap] {

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
-use crate::order;
 use crate::snapshot::controller::Controller;
 use crate::snapshot::hpa::{Behavior, HpaSpec, ScalingRules};
 
@@ -17,7 +16,7 @@ pub(super) const SECOND: SignedDuration = SignedDuration::from_secs(1);
 pub(super) fn periods(behavior: &Behavior) -> BTreeSet<SignedDuration> {
     let rules = [&behavior.scale_up, &behavior.scale_down];
     let policies = rules.into_iter().flatten().flat_map(|rules| rules.policies.iter().flatten());
-    order::set(policies.map(|policy| SignedDuration::from_secs(policy.period_seconds.into())))
+    policies.map(|policy| SignedDuration::from_secs(policy.period_seconds.into())).collect()
 }
 
 /// Returns how long recommendations hold back scaling up and down.

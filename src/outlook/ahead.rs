@@ -13,7 +13,6 @@ use crate::engine::decision::Decision;
 use crate::engine::rules::Rules;
 use crate::engine::seeded;
 use crate::memory::{Ends, Memory, Possible, Remembered};
-use crate::order;
 use crate::outlook::{Range, Upcoming};
 use crate::snapshot::Snapshot;
 use crate::snapshot::controller::Controller;
@@ -46,7 +45,7 @@ pub(crate) fn ahead(
     let run = Run { snapshot, current: scale.spec_replicas, desired: proposal.max(0), rules };
     let course = run.steps(seeded(&remembered.likely, run.current, snapshot.now));
     let stops = remembered.possible.as_ref().map(|possible| run.stops(possible));
-    let mut times: BTreeSet<Timestamp> = order::set(course.iter().map(|(_, time)| *time));
+    let mut times: BTreeSet<Timestamp> = course.iter().map(|(_, time)| *time).collect();
     let bounds = stops.iter().flatten();
     times.extend(bounds.flat_map(|stop| [Some(stop.earliest), stop.latest]).flatten());
     let at = |time: Timestamp| {
@@ -106,7 +105,7 @@ impl Run<'_> {
             self.memories(possible).into_iter().map(|memory| self.steps(memory)).collect();
         // What one past reaches step by step, another skips. A count that is reached again is another
         // step.
-        let all: BTreeSet<i32> = order::set(runs.iter().flatten().map(|(replicas, _)| *replicas));
+        let all: BTreeSet<i32> = runs.iter().flatten().map(|(replicas, _)| *replicas).collect();
         let mut counts: BTreeMap<(i32, usize), Vec<Timestamp>> = BTreeMap::new();
         let mut stops = BTreeSet::new();
         for steps in &runs {

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 
 use super::answer::{Answer, Series};
 use super::queries::{self, CONTROLLER_DESIRED, CPU, MEMORY, Sampled};
-use crate::order;
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::pod::{Phase, ResourceName, resource_name};
 
@@ -50,7 +49,7 @@ impl Samples {
             self.0.last().is_none_or(|last| points.first().is_none_or(|it| it.0 > last.0));
         self.0.extend_from_slice(points);
         if !is_later {
-            order::sort_by_key(&mut self.0, |(time, _)| *time);
+            self.0.sort_by_key(|(time, _)| *time);
             self.0.dedup_by_key(|(time, _)| *time);
         }
     }

@@ -20,7 +20,6 @@ use crate::apimachinery::json::SecondsTime;
 use crate::backtest::{Backtest, Candidate, Check, Parting, Run};
 use crate::calendar::Calendar;
 use crate::engine::decision::Block;
-use crate::order;
 use crate::pass::Pass;
 use crate::whatif::overrides::{MANIFEST, Override, Reported, TEMPLATE};
 use crate::whatif::timeline::{Change, LoadFacts, Mark, Timeline, Totals};
@@ -227,7 +226,7 @@ impl<'a> Compared<'a> {
                 let totals = several.iter().map(|(_, candidate)| &candidate.run.timeline.totals);
                 let mut all: Vec<&Totals> = totals.collect();
                 let mut ends = |of: &dyn Fn(&Totals) -> f64, text: &dyn Fn(&Totals) -> String| {
-                    order::sort_by(&mut all, |one, other| of(one).total_cmp(&of(other)));
+                    all.sort_by(|one, other| of(one).total_cmp(&of(other)));
                     let text =
                         [&all[..1], &all[all.len() - 1..], &[replay]].map(|own| text(own[0]));
                     let [least, most, before] = text;
@@ -684,7 +683,7 @@ impl<'a> Compared<'a> {
         let bounds = runs().flat_map(|played| [(played.bounds.0, "min"), (played.bounds.1, "max")]);
         let mut bounds: Vec<(i32, String)> =
             bounds.map(|(count, name)| (count, name.to_owned())).collect();
-        order::sort_by(&mut bounds, Ord::cmp);
+        bounds.sort();
         bounds.dedup();
         // A bound that a line comes near is in sight, and another one is named at the edge.
         let near = highest.saturating_add(highest / 4);

@@ -14,7 +14,6 @@ use super::{Certainty, Explanation};
 use crate::engine::decision::{Because, Block, MetricResult, Path, Step};
 use crate::findings::Severity;
 use crate::memory::Knowledge;
-use crate::order;
 use crate::outlook::Range;
 use crate::saved::objects::OWN_API_VERSION;
 use crate::snapshot::right::MissingRight;
@@ -118,7 +117,7 @@ pub fn overview(mut rows: Vec<Row>, all_namespaces: bool, wide: bool) -> Overvie
         }
     }
     // Those without a finding come last; others stay sorted by namespace and name.
-    order::sort_by_key(&mut rows, |(severity, _)| (severity.is_none(), *severity));
+    rows.sort_by_key(|(severity, _)| (severity.is_none(), *severity));
     Overview { columns, rows }
 }
 

@@ -18,7 +18,6 @@ use jiff::Timestamp;
 
 use super::section::{Detail, Part, Section, Table};
 use super::words::{count, list};
-use crate::order;
 use verdict::Headline;
 
 use super::expected::{Judged, expected};
@@ -116,8 +115,8 @@ impl Page {
         let metrics = &hpa.spec.metrics;
         let own = metrics.iter().map(|it| format!("{{{}}}", it.selector()));
         let own = own.filter(|it| it.starts_with(&format!("{{{OWNER}=")) && !it.contains(','));
-        let own: BTreeSet<String> = order::set(own);
-        let names: BTreeSet<String> = order::set(metrics.iter().map(MetricSpec::short_label));
+        let own: BTreeSet<String> = own.collect();
+        let names: BTreeSet<String> = metrics.iter().map(MetricSpec::short_label).collect();
         if names.len() < metrics.len() {
             return self;
         }

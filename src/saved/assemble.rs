@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
 
-use crate::order;
 use crate::snapshot::basis::{Basis, ClockSource};
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::settings::{Settings, controller_settings};
@@ -524,7 +523,7 @@ fn none(objects: &Objects, options: &Options) -> Error {
         None => hpa.key(),
     });
     let mut there: Vec<String> = there.collect();
-    order::sort_by(&mut there, Ord::cmp);
+    there.sort();
     Error::usage(error).hint(match there.is_empty() {
         true => objects.without_hpa(),
         false => format!("it has {}", listed(&there)),

@@ -21,7 +21,6 @@ use super::objects::reader::{Fault, ObjectReader, SourceText};
 use crate::apimachinery::json;
 use crate::apimachinery::json::place::{FieldPath, line_and_column};
 use crate::error::{Error, listed};
-use crate::order;
 use crate::snapshot::note::Note;
 
 /// Reads everything that `-f` names. `-` is standard input; in a directory, the files that end in
@@ -216,7 +215,7 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
     let (mut files, mut directories, mut links) = (Vec::new(), Vec::new(), 0);
     let entries = fs::read_dir(path).map_err(list)?.map(|entry| Ok(entry.map_err(list)?.path()));
     let mut entries = entries.collect::<Result<Vec<PathBuf>, Error>>()?;
-    order::sort_by(&mut entries, Ord::cmp);
+    entries.sort();
     for file in entries {
         let is_directory = file.is_dir();
         let is_hidden =

@@ -6,7 +6,6 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 
 use super::assemble::{asked, resource_of};
-use crate::order;
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec, MetricStatus, MetricValueStatus};
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
@@ -102,7 +101,7 @@ fn no_such_container(snapshot: &Snapshot) -> Vec<Note> {
     let pods = snapshot.pods.iter().filter(|pod| !pod.containers.is_empty() && is_own(pod));
     let pods: Vec<&Shared<Pod>> = pods.collect();
     let names = pods.iter().flat_map(|pod| pod.containers.iter().map(|container| &*container.name));
-    let names: BTreeSet<&str> = order::set(names);
+    let names: BTreeSet<&str> = names.collect();
     let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
     let containers = metrics.filter_map(|(i, metric)| Some((i, metric.container()?)));
     containers
@@ -154,15 +153,16 @@ fn missing(snapshot: &Snapshot) -> Vec<Note> {
     }
     let Hpa { namespace, spec, .. } = &snapshot.hpa;
     let unread = spec.metrics.iter().zip(&snapshot.metrics);
-    let lacking: BTreeSet<(Documents, Option<String>)> =
-        order::set(unread.filter_map(|(spec, answer)| match answer {
+    let lacking: BTreeSet<(Documents, Option<String>)> = unread
+        .filter_map(|(spec, answer)| match answer {
             // No command prints what a history lacks.
             MetricAnswer::Unread(Unread::Missing { documents: Documents::Samples }) => None,
             MetricAnswer::Unread(Unread::Missing { documents }) => {
                 Some((*documents, path(*documents, namespace, spec)))
             }
             _ => None,
-        }));
+        })
+        .collect();
     let save = (!lacking.is_empty()).then_some(Note::SaveCommand);
     let lacking =
         lacking.into_iter().map(|(documents, path)| Note::NoDocuments { documents, path });

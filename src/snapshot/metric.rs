@@ -15,7 +15,7 @@ use crate::apimachinery::go::GoDuration;
 use crate::apimachinery::json::{duplicate, null_as_default, optional_time};
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::{LabelSelector, Labels};
-use crate::order::{self, Cursor};
+use crate::snapshot::by_name::Cursor;
 
 /// The usage of one pod's containers: an item of the resource metrics API.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +43,7 @@ pub(crate) struct Measured<'s> {
 impl<'s> Measured<'s> {
     pub(crate) fn of(items: &'s [Shared<PodMetrics>]) -> Self {
         let mut by_name: Vec<&PodMetrics> = items.iter().map(|item| &**item).collect();
-        order::sort_by_key(&mut by_name, |item| &*item.name);
+        by_name.sort_by_key(|item| &*item.name);
         Self { by_name, cursor: Cursor::default() }
     }
 

@@ -3,6 +3,7 @@
 //! controller's settings. Nothing here reads, writes or computes replicas.
 
 pub mod basis;
+pub(crate) mod by_name;
 pub mod clock;
 pub mod command_flags;
 pub mod control_plane;

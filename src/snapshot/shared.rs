@@ -22,8 +22,6 @@ impl<T> From<T> for Shared<T> {
 impl<T> Deref for Shared<T> {
     type Target = T;
 
-    // The program is optimized for size, where even this would become a call.
-    #[inline(always)]
     fn deref(&self) -> &T {
         &self.0
     }
@@ -37,7 +35,6 @@ impl<T: Clone> DerefMut for Shared<T> {
 
 impl<T> Shared<T> {
     /// Whether both are one value in memory. Equal values need not be.
-    #[inline(always)]
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }

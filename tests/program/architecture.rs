@@ -31,8 +31,8 @@ const LAYERS: [&str; 18] = [
 ];
 
 /// Modules that the layers share, and which therefore use none of them.
-const SHARED: [&str; 8] =
-    ["apimachinery", "calendar", "error", "flags", "numbers", "order", "secret", "version"];
+const SHARED: [&str; 7] =
+    ["apimachinery", "calendar", "error", "flags", "numbers", "secret", "version"];
 
 /// Files, the network, other programs, other threads and the process itself.
 const IO: [&str; 11] = [

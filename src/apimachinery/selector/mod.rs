@@ -14,8 +14,6 @@ pub use label_selector::{LabelSelector, LabelSelectorRequirement};
 pub use labels::Labels;
 pub use many::Selectors;
 
-use crate::order;
-
 /// Why a text or a [`LabelSelector`] is not a selector, in upstream's words.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -67,7 +65,7 @@ impl Selector {
     /// Sorts stably, as upstream's sort does for up to twelve requirements; its result for more of
     /// them on one key only affects printing.
     fn new(mut requirements: Vec<Requirement>) -> Self {
-        order::sort_by(&mut requirements, |a, b| a.key.cmp(&b.key));
+        requirements.sort_by(|a, b| a.key.cmp(&b.key));
         Self { requirements: requirements.into() }
     }
 

@@ -6,7 +6,6 @@ use serde::Deserialize;
 
 use crate::apimachinery::json;
 use crate::cluster::{Failure, Session};
-use crate::order;
 
 /// A resource, with the version that the server prefers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -190,7 +189,7 @@ impl From<PlainGroup> for Group {
     fn from(plain: PlainGroup) -> Self {
         let PlainGroup { name, preferred_version, mut versions } = plain;
         // The sort is stable: the others stay in the server's order.
-        order::sort_by_key(&mut versions, |version| version.version != preferred_version.version);
+        versions.sort_by_key(|version| version.version != preferred_version.version);
         Self { metadata: Name { name }, versions, stale: Vec::new() }
     }
 }

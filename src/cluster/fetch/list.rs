@@ -33,7 +33,6 @@ use crate::args::Named;
 use crate::cluster::fetch::discovery::{Discovery, segment};
 use crate::cluster::observed::{Now, Observed};
 use crate::error::Error;
-use crate::order;
 use crate::snapshot::evidence::{Event, Evidence};
 use crate::snapshot::hpa::Hpa;
 use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
@@ -289,7 +288,7 @@ impl Fetch<'_> {
         let namespaces: Vec<_> = namespaces.collect();
         let refused = stream::iter(namespaces).buffer_unordered(AT_ONCE);
         let mut refused: Vec<(usize, Vec<MissingRight>)> = refused.collect().await;
-        order::sort_by_key(&mut refused, |(first, _)| *first);
+        refused.sort_by_key(|(first, _)| *first);
         let missing = selection.missing(|named| items.iter().any(|item| item.is(named)));
         for (place, named) in (place..).zip(missing) {
             let why = match named {
@@ -346,7 +345,7 @@ impl Fetch<'_> {
         let wanted = items.iter().filter(|item| item.wanted);
         let namespaces: HashSet<String> = wanted.map(|item| item.namespace.clone()).collect();
         items.retain(|item| namespaces.contains(&item.namespace));
-        order::sort_by(&mut items, |a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
+        items.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
         Ok((items, date))
     }
 
@@ -607,7 +606,7 @@ impl<'s> Neighbours<'s> {
     fn beside(&self, item: &Item, needed: &mut Observed) {
         let Observed { hpa, pods, others, notes, .. } = needed;
         let sharing = pods.iter().flat_map(|pod| self.selectors.matching(&pod.labels));
-        let sharing: BTreeSet<usize> = order::set(sharing.map(|selector| self.places[selector]));
+        let sharing: BTreeSet<usize> = sharing.map(|selector| self.places[selector]).collect();
         let is_other = |other: &Item| other.name != item.name;
         let sharing = sharing.into_iter().map(|place| &self.all[place]);
         let known = sharing.filter(|(other, _)| is_other(other));

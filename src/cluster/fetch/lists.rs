@@ -22,7 +22,6 @@ use crate::apimachinery::selector::{Labels, Selectors};
 use crate::cluster::fetch::discovery::{Resource, segment};
 use crate::cluster::http::Response;
 use crate::cluster::http::body::Body;
-use crate::order;
 use crate::saved::file;
 use crate::saved::objects::Objects;
 use crate::snapshot::Scale;
@@ -227,7 +226,7 @@ impl Asked {
     ) -> BySelector<T> {
         let mut sorted: Vec<Vec<T>> = self.texts.iter().map(|_| Vec::new()).collect();
         for object in objects {
-            let places: BTreeSet<usize> = order::set(self.selectors.matching(labels(&object)));
+            let places: BTreeSet<usize> = self.selectors.matching(labels(&object)).collect();
             let mut places = places.into_iter();
             let last = places.next_back();
             for place in places {

@@ -15,7 +15,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
-use futures_util::future::LocalBoxFuture;
 use http::{HeaderMap, Request, header};
 use http_body_util::BodyExt;
 use jiff::Timestamp;
@@ -416,57 +415,49 @@ impl Session {
     }
 
     /// Sends a request, and again after each pause that `wait` returns, and once more with fresh
-    /// credentials. In a box, because the compiler copies the code of a future to each place that awaits it.
-    fn send<'a>(
-        &'a self,
-        ask: &'a Ask<'a>,
-        wait: &'a Wait<'_>,
-    ) -> LocalBoxFuture<'a, Result<Response<Packed>, Failure>> {
-        Box::pin(async move {
-            let Ask { method, path, .. } = *ask;
-            let mut tries = 0;
-            let begun = Instant::now();
-            loop {
-                tries += 1;
-                let clients = self.clients();
-                let client = match method {
-                    Method::Get => clients.reads.clone(),
-                    // The server may be closing a kept connection at this moment, and then no one could
-                    // tell whether the write arrived.
-                    _ => clients.source.client_until(self.inner.stopped.subscribe()),
-                };
-                let sent = Instant::now();
-                let tried = self.try_once(&client, &clients.sent, ask).await;
-                self.keep_pace(path, tried.as_ref().map_or_else(|(e, _)| Some(e), |_| None));
-                let (mut failure, retry_after) = match tried {
-                    Ok(response) => return Ok(response),
-                    Err(failed) => failed,
-                };
-                if failure.status().is_none() {
-                    self.note_request(ask, &format!("failed: {failure}"), sent.elapsed());
-                }
-                if failure.status() == Some(401) && self.renew(clients.age).await? {
-                    continue;
-                }
-                let in_time = |wait: &Duration| {
-                    self.deadline().is_none_or(|end| Instant::now() + *wait < end)
-                };
-                let Some(wait) = wait(&failure, retry_after, tries).filter(in_time) else {
-                    let may_pass = matches!(failure.status(), Some(429 | 500..));
-                    let long = retry_after.filter(|asked| may_pass && *asked > retry::LONGEST);
-                    let seconds =
-                        |long: Duration| u32::try_from(long.as_secs()).unwrap_or(u32::MAX);
-                    failure.unwaited = long.map(|long| Unwaited::Long(seconds(long)));
-                    return Err(self.after_tries(failure, tries, begun));
-                };
-                if !lock(&self.inner.waited).take(Instant::now(), wait) {
-                    failure.unwaited = Some(Unwaited::InAll);
-                    return Err(self.after_tries(failure, tries, begun));
-                }
-                self.note(format!("{method} {path}: {failure}; trying again in {wait:.1?}"));
-                self.pause(method, wait).await;
+    /// credentials.
+    async fn send(&self, ask: &Ask<'_>, wait: &Wait<'_>) -> Result<Response<Packed>, Failure> {
+        let Ask { method, path, .. } = *ask;
+        let mut tries = 0;
+        let begun = Instant::now();
+        loop {
+            tries += 1;
+            let clients = self.clients();
+            let client = match method {
+                Method::Get => clients.reads.clone(),
+                // The server may be closing a kept connection at this moment, and then no one could
+                // tell whether the write arrived.
+                _ => clients.source.client_until(self.inner.stopped.subscribe()),
+            };
+            let sent = Instant::now();
+            let tried = self.try_once(&client, &clients.sent, ask).await;
+            self.keep_pace(path, tried.as_ref().map_or_else(|(e, _)| Some(e), |_| None));
+            let (mut failure, retry_after) = match tried {
+                Ok(response) => return Ok(response),
+                Err(failed) => failed,
+            };
+            if failure.status().is_none() {
+                self.note_request(ask, &format!("failed: {failure}"), sent.elapsed());
             }
-        })
+            if failure.status() == Some(401) && self.renew(clients.age).await? {
+                continue;
+            }
+            let in_time =
+                |wait: &Duration| self.deadline().is_none_or(|end| Instant::now() + *wait < end);
+            let Some(wait) = wait(&failure, retry_after, tries).filter(in_time) else {
+                let may_pass = matches!(failure.status(), Some(429 | 500..));
+                let long = retry_after.filter(|asked| may_pass && *asked > retry::LONGEST);
+                let seconds = |long: Duration| u32::try_from(long.as_secs()).unwrap_or(u32::MAX);
+                failure.unwaited = long.map(|long| Unwaited::Long(seconds(long)));
+                return Err(self.after_tries(failure, tries, begun));
+            };
+            if !lock(&self.inner.waited).take(Instant::now(), wait) {
+                failure.unwaited = Some(Unwaited::InAll);
+                return Err(self.after_tries(failure, tries, begun));
+            }
+            self.note(format!("{method} {path}: {failure}; trying again in {wait:.1?}"));
+            self.pause(method, wait).await;
+        }
     }
 
     /// If many objects are read: continues while there are answers, and counts failures.

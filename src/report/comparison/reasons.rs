@@ -2,14 +2,16 @@
 //! a difference without a reason is reported as such. Times of the API are whole
 //! seconds.
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Code, Item, Measured, Moment, Reason, Row, condition, list_of};
+
 use crate::calendar::Calendar;
 use crate::engine::decision::{Decision, MetricStep, Step};
 use crate::findings::last_pass::LastPass;
 use crate::memory::Remembered;
-use crate::order;
 use crate::outlook::{AtBound, Outlook, Range};
 use crate::report::words::{count, distance, list};
 use crate::snapshot::MetricAnswer;
@@ -109,7 +111,7 @@ impl<'a> ReasonFinder<'a> {
             self.stale();
             self.unexplained();
         }
-        order::sort_by_key(&mut self.reasons, |reason| reason.code);
+        self.reasons.sort_by_key(|reason| reason.code);
         (self.rows, self.reasons)
     }
 
@@ -506,7 +508,7 @@ impl<'a> ReasonFinder<'a> {
 /// Whether a pass gives different reasons at the bounds of what is unknown.
 fn is_open(extremes: &[AtBound], reason: fn(&Step) -> Option<&'static str>) -> bool {
     let reasons = extremes.iter().map(|extreme| extreme.steps.iter().find_map(reason));
-    order::set(reasons).len() > 1
+    reasons.collect::<BTreeSet<_>>().len() > 1
 }
 
 /// Returns the reason that stabilization gives.

@@ -4,7 +4,6 @@ use jiff::Timestamp;
 
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::numbers;
-use crate::order;
 use crate::report::chart::{Chart, MOST_ROWS, Mark, Series, Shape, round_numbers};
 use crate::report::section::Table;
 use crate::report::words;
@@ -197,7 +196,7 @@ fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<Range> {
         let span = Span { from: 0, to };
         ranges.push(range(span, format!("proposes minReplicas ({replicas})")));
     }
-    order::sort_by_key(&mut ranges, |range| range.from);
+    ranges.sort_by_key(|range| range.from);
     if bands.iter().any(|band| !band.certain) {
         let effect = "not certain: based on the most likely history".to_owned();
         ranges.push(Range { from: changes.up_to, values: String::new(), effect });

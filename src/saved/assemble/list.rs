@@ -12,7 +12,6 @@ use crate::apimachinery::json::decode;
 use crate::apimachinery::selector::{Selector, Selectors};
 use crate::args::Named;
 use crate::error::Error;
-use crate::order;
 use crate::saved::objects::{Objects, UndecodedHpa};
 use crate::snapshot::Listed;
 use crate::snapshot::input::{Input, Options};
@@ -56,7 +55,7 @@ pub fn assemble_all(
         .filter(wanted)
         .map(|object| (object.namespace.as_deref().unwrap_or(default_namespace), object))
         .collect();
-    order::sort_by(&mut found, |(a, one), (b, other)| (a, &one.name).cmp(&(b, &other.name)));
+    found.sort_by(|(a, one), (b, other)| (a, &one.name).cmp(&(b, &other.name)));
     let keys: Vec<String> =
         found.iter().map(|(namespace, object)| format!("{namespace}/{}", object.name)).collect();
     once("HorizontalPodAutoscaler", keys.iter().map(String::as_str))?;
@@ -140,7 +139,7 @@ impl<'o> Selected<'o> {
         let selectors = Selectors::new(selectors);
         let matching = |labels| {
             let found = selectors.matching(labels).map(|selector| hpas[selector]);
-            order::set(found)
+            found.collect::<BTreeSet<_>>()
         };
         // Most pods are matched together with others, by HPAs of which there may be many.
         let mut known = HashSet::new();

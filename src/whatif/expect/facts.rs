@@ -12,7 +12,6 @@ use crate::engine::decision::{
     Block, Decision, Group, Lacking, MetricResult, MetricStep, Path, Step, UnreadMetric,
 };
 use crate::memory::{Remembered, infer};
-use crate::order;
 use crate::outlook::{Outlook, Range};
 use crate::pass::{Doubts, Pass};
 use crate::snapshot::{MetricAnswer, ScaleError, Snapshot};
@@ -352,7 +351,7 @@ impl<'a> Facts<'a> {
             PassField::Missing => self.over_metrics(|metrics| {
                 let rows = metrics.iter().flat_map(|metric| &metric.pods);
                 let missing = rows.filter(|row| row.group == Group::Missing).map(|row| row.pod);
-                order::set(missing).len()
+                missing.collect::<BTreeSet<_>>().len()
             }),
             PassField::Warnings => self.unless_open(|decision| {
                 let events = decision.outcome.events.iter().flatten();
@@ -523,13 +522,12 @@ impl<'a> Facts<'a> {
                     }
                 };
             // Only pods of the target that the metric was evaluated for.
-            let pods: BTreeSet<&str> = order::set(
-                metric
-                    .pods
-                    .iter()
-                    .filter(|row| row.value.is_some())
-                    .map(|row| &*self.snapshot.pods[row.pod as usize].name),
-            );
+            let pods: BTreeSet<&str> = metric
+                .pods
+                .iter()
+                .filter(|row| row.value.is_some())
+                .map(|row| &*self.snapshot.pods[row.pod as usize].name)
+                .collect();
             if samples.iter().any(|(pod, time, window)| {
                 pods.contains(pod) && self.snapshot.is_stale(*time, *window)
             }) {

@@ -6,7 +6,6 @@ use serde_json::Value as Json;
 use super::{Override, Reported};
 use crate::apiserver::default::set_on_read;
 use crate::error::Error;
-use crate::order;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget, ScalingPolicy};
 
 /// A step on the way to a field.
@@ -35,7 +34,7 @@ pub(super) fn differences(
 ) -> Result<Vec<Difference>, Error> {
     let mut all = fields(running, candidate)?;
     all.extend(targets(running, candidate));
-    order::sort_by_key(&mut all, |own| match own.path.first() {
+    all.sort_by_key(|own| match own.path.first() {
         Some(Step::Name(name)) => ORDER.iter().position(|it| it == name),
         _ => ORDER.iter().position(|it| *it == "metrics"),
     });

@@ -13,7 +13,6 @@ use crate::engine;
 use crate::engine::decision::{Decision, Group, MetricResult, MetricStep, PodRow};
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::order;
 use crate::snapshot::hpa::{ContainerResourceMetricSource, MetricSpec, MetricTarget};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{ExternalValue, MetricAnswer, ObjectValue, Snapshot, Unread};
@@ -471,7 +470,7 @@ impl Metric {
         match (&self.source, was) {
             (SampleSource::Resource { container: Some(name), .. }, _) if !running.is_empty() => {
                 let own = running.iter().flat_map(|pod| &pod.containers);
-                let known: BTreeSet<&str> = order::set(own.map(|own| &*own.name));
+                let known: BTreeSet<&str> = own.map(|own| &*own.name).collect();
                 Error::usage(format!("{}: no running pod has a container {name}", self.label))
                     .hint(format!("they have {}", Vec::from_iter(known).join(", ")))
             }

@@ -1,6 +1,6 @@
 //! Other pods than there are: more, fewer, or the same ones in another state.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use jiff::Timestamp;
 
@@ -9,7 +9,7 @@ use super::{Override, Reported, look};
 use crate::apimachinery::selector::Selector;
 use crate::engine::decision::{Decision, Group, MetricStep};
 use crate::error::Error;
-use crate::order::{self, Names};
+use crate::snapshot::by_name::Names;
 use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
@@ -202,7 +202,7 @@ impl PodChanges {
                 )));
             }
             // The last by name, but first those whose state makes a difference.
-            order::sort_by_key(&mut free, |pod| !uncounted.contains(&pod.name));
+            free.sort_by_key(|pod| !uncounted.contains(&pod.name));
             let last = free[free.len() - count..].iter().map(|pod| (pod.name.clone(), state));
             let last: Vec<_> = last.collect();
             chosen.extend(last);
@@ -242,7 +242,7 @@ pub(super) fn of_target(snapshot: &Snapshot) -> Result<Vec<&Shared<Pod>>, Error>
     let selector = known_selector(snapshot)?;
     let mut pods: Vec<&Shared<Pod>> =
         snapshot.pods.iter().filter(|pod| selector.matches(&pod.labels)).collect();
-    order::sort_by(&mut pods, |a, b| a.name.cmp(&b.name));
+    pods.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(pods)
 }
 
@@ -316,7 +316,7 @@ pub(crate) fn make_ready(
     };
     let unmeasured = snapshot.pods.iter().filter(|pod| !failed.is_empty() && !is_measured(pod));
     let lacks = lacks.chain(unmeasured).filter(|pod| wanted(pod));
-    let lacks = order::set(lacks.map(|pod| pod.name.clone()));
+    let lacks: BTreeSet<_> = lacks.map(|pod| pod.name.clone()).collect();
     let counted = match lacks.is_empty() {
         true => Vec::new(),
         false => counted(snapshot, decision),
@@ -399,7 +399,7 @@ fn scale_to(
     let wanted = usize::try_from(count).unwrap_or(0);
     if pods.len() > wanted {
         // The last of the list go: first by name, and what does not count behind all that does.
-        order::sort_by_key(&mut pods, |pod| uncounted.contains(&pod.name));
+        pods.sort_by_key(|pod| uncounted.contains(&pod.name));
         let gone: Names<Box<str>> = pods.drain(wanted..).map(|pod| pod.name.clone()).collect();
         snapshot.pods.retain(|pod| !gone.contains(&pod.name));
         forget(snapshot, |pod| gone.contains(pod));

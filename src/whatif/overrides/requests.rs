@@ -11,7 +11,6 @@ use crate::engine::pods::counts_as_whole;
 use crate::engine::rules::Rules;
 use crate::error::Error;
 use crate::numbers::format_of;
-use crate::order;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
@@ -158,7 +157,7 @@ impl NewRequest {
     /// What some pods request, if any does.
     fn reported<'p>(&self, pods: impl Iterator<Item = &'p Pod>) -> Option<Reported> {
         let requests: BTreeSet<i64> =
-            order::set(pods.filter_map(|pod| self.request(pod)).map(Amount::milli_value));
+            pods.filter_map(|pod| self.request(pod)).map(Amount::milli_value).collect();
         let quantity = |milli: &i64| Quantity::from_milli(*milli, format_of(&self.resource));
         let (least, most) = (requests.first()?, requests.last()?);
         Some(match least == most {

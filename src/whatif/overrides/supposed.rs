@@ -11,7 +11,6 @@ use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::Labels;
 use crate::apiserver::validate;
 use crate::error::Error;
-use crate::order;
 use crate::saved::assemble::{has_own_scale, is_unscalable};
 use crate::snapshot::basis::Basis;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
@@ -265,7 +264,7 @@ fn bare(
     let of_metrics = metrics().filter_map(MetricSpec::container);
     let of_values = assumptions.metrics.iter().filter_map(|own| own.wanted.container.as_deref());
     let of_requests = assumptions.requests.iter().filter_map(|own| own.container());
-    let mut names: BTreeSet<&str> = order::set(of_metrics.chain(of_values).chain(of_requests));
+    let mut names: BTreeSet<&str> = of_metrics.chain(of_values).chain(of_requests).collect();
     let named = names.iter().map(|name| (*name).into()).collect();
     if names.is_empty() {
         names.insert(CONTAINER);

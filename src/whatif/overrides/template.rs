@@ -14,7 +14,6 @@ use crate::apimachinery::selector::{Labels, Selector};
 use crate::apimachinery::tool::Tool;
 use crate::error::Error;
 use crate::numbers::format_of;
-use crate::order;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
@@ -419,7 +418,7 @@ fn find<'p>(pod: &'p Pod, name: &str) -> Option<(List, &'p Container)> {
 /// about: container and resource.
 fn kept_requests(pod: &Pod, template: &Pod, metrics: &[MetricSpec]) -> Vec<(String, String)> {
     let resources = metrics.iter().filter(|spec| spec.is_resource()).map(MetricSpec::name);
-    let resources: BTreeSet<&str> = order::set(resources);
+    let resources: BTreeSet<&str> = resources.collect();
     let both = containers(pod).filter_map(|(_, own)| Some((own, find(template, &own.name)?.1)));
     let kept = both.flat_map(|(own, new)| {
         let is_kept = |resource: &&&str| {

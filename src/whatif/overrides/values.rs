@@ -11,7 +11,6 @@ use super::typed::Assigned;
 use super::{Override, current, look, source_of, words};
 use crate::engine::decision::Decision;
 use crate::error::Error;
-use crate::order;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::value::Value;
 
@@ -230,7 +229,7 @@ impl<'d> Values<'d> {
             let (label, name) = (spec.label(), spec.name());
             let measured = snapshot.pod_metrics.iter().flat_map(|pod| &pod.containers);
             let unknown = measured.filter(|own| own.get(name).is_none()).map(|own| &*own.name);
-            let unknown: BTreeSet<&str> = order::set(unknown);
+            let unknown: BTreeSet<&str> = unknown.collect();
             let unknown = Vec::from_iter(unknown).join(", ");
             return Err(Error::usage(format!("{label}: the usage of {unknown} is unknown"))
                 .hint("set the usage of every container, or of the pods"));

@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use super::pods::{Role, Workload};
-use crate::order;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::pod::ResourceName;
 use crate::snapshot::{MetricAnswer, Snapshot};
@@ -37,15 +36,14 @@ impl Total {
 impl Load {
     /// The load there is.
     pub(super) fn of(snapshot: &Snapshot, workload: &Workload) -> Self {
-        let wanted: BTreeSet<&str> = order::set(
-            snapshot
-                .hpa
-                .spec
-                .metrics
-                .iter()
-                .filter(|spec| spec.is_resource())
-                .map(MetricSpec::name),
-        );
+        let wanted: BTreeSet<&str> = snapshot
+            .hpa
+            .spec
+            .metrics
+            .iter()
+            .filter(|spec| spec.is_resource())
+            .map(MetricSpec::name)
+            .collect();
         let mut usage: Vec<(Box<str>, ResourceName, Total)> = Vec::new();
         for item in &snapshot.pod_metrics {
             for container in &item.containers {

@@ -13,7 +13,6 @@ use super::{JoinTimes, Lack, Stays};
 use crate::apimachinery::selector::Selector;
 use crate::calendar::Calendar;
 use crate::error::Error;
-use crate::order;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ReadyCondition};
 use crate::snapshot::shared::Shared;
@@ -251,9 +250,7 @@ impl Workload {
         let mut active = active(snapshot);
         if active.len() > wanted {
             let pods = &snapshot.pods;
-            order::sort_by(&mut active, |a, b| {
-                self.first_to_go(&pods[*a]).cmp(&self.first_to_go(&pods[*b]))
-            });
+            active.sort_by(|a, b| self.first_to_go(&pods[*a]).cmp(&self.first_to_go(&pods[*b])));
             active.truncate(active.len() - wanted);
             self.remove(snapshot, &active.into_iter().collect());
         } else if let (Some(model), true) = (&self.model, active.len() < wanted) {

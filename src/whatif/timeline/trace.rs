@@ -13,7 +13,6 @@ use crate::apimachinery::json::SecondsTime;
 use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::numbers::{NoDuration, parse_duration};
-use crate::order;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{HpaSpec, MAX_METRICS, MetricSpec};
 use crate::snapshot::load::{Load, Rows};
@@ -424,7 +423,7 @@ impl Trace {
                 })
             })
             .collect();
-        order::sort_by_key(&mut stated, |stated| stated.after);
+        stated.sort_by_key(|stated| stated.after);
         stated
     }
 

@@ -11,7 +11,6 @@ use super::{Workload, active, is_active, newest};
 use crate::calendar::Calendar;
 use crate::error::Error;
 use crate::numbers;
-use crate::order;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::metric::{ContainerUsage, Usage};
@@ -472,7 +471,7 @@ impl Workload {
             let pod = &snapshot.pods[place];
             (is_ready(pod), !self.lives[place].is_outdated, self.first_to_go(pod))
         };
-        order::sort_by(&mut of, |a, b| key(*a).cmp(&key(*b)));
+        of.sort_by(|a, b| key(*a).cmp(&key(*b)));
         of.truncate(count);
         of.into_iter().collect()
     }

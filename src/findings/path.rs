@@ -231,7 +231,7 @@ pub enum Changed {
     Bound,
     /// The replicas: the HPA was not changed for long.
     Replicas,
-    /// One of both.
+    /// One of the two.
     Unknown,
 }
 
@@ -830,7 +830,7 @@ pub(super) fn corrected(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     Some(Finding::explaining(severity, facts).without(without))
 }
 
-/// Returns the correction to a bound that has brought about the replicas.
+/// Returns the correction to a bound that led to the present replicas.
 fn corrected_before(case: &Case<'_>, current: i32, max: i32) -> Option<Finding> {
     let (beyond, from, at) = last_correction(case, current)?;
     let (field, reason) = match beyond {

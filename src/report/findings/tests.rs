@@ -1349,7 +1349,7 @@ fn a_maximum_that_was_lowered_names_its_writer() {
     let again = "If 4 is not meant, raise maxReplicas again (predict --max 9).";
     assert_eq!(told.advice.text(), again);
     assert_eq!(told.commands.len(), 2);
-    // Nobody is known: the fields show who it was.
+    // Without managed fields, a command shows them.
     let unknown = text(&json!([]));
     assert_eq!(unknown.advice.text(), again);
     let fields = "kubectl get hpa web -n default -o yaml --show-managed-fields";

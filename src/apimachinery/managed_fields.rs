@@ -25,14 +25,33 @@ pub struct ManagedFieldsEntry {
     /// The subresource that it wrote; empty for the object itself.
     #[serde(deserialize_with = "null_as_default")]
     subresource: String,
-    /// Whether `spec.replicas` is among the fields.
+    /// Which of these fields it has written.
     #[serde(
         rename = "fieldsV1",
-        skip_serializing_if = "std::ops::Not::not",
-        serialize_with = "replicas",
-        deserialize_with = "has_replicas"
+        skip_serializing_if = "Vec::is_empty",
+        serialize_with = "below_spec",
+        deserialize_with = "of_spec"
     )]
-    pub owns_replicas: bool,
+    fields: Vec<SpecField>,
+}
+
+/// A field of a spec that callers ask about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SpecField {
+    /// `spec.replicas`
+    Replicas,
+    /// `spec.minReplicas`
+    MinReplicas,
+    /// `spec.maxReplicas`
+    MaxReplicas,
+}
+
+impl SpecField {
+    const ALL: [(&str, Self); 3] = [
+        ("f:replicas", Self::Replicas),
+        ("f:minReplicas", Self::MinReplicas),
+        ("f:maxReplicas", Self::MaxReplicas),
+    ];
 }
 
 const STATUS: &str = "status";
@@ -59,44 +78,49 @@ impl ManagedFieldsEntry {
         self.operation == "Apply"
     }
 
+    /// Whether it has written a field.
+    pub fn owns(&self, field: SpecField) -> bool {
+        self.fields.contains(&field)
+    }
+
     /// Whether it is about the status.
     pub fn is_of_status(&self) -> bool {
         self.subresource == STATUS
     }
 }
 
-/// `spec.replicas` as a `metav1.FieldsV1`.
-fn replicas<S: Serializer>(_: &bool, serializer: S) -> Result<S::Ok, S::Error> {
-    let spec = BTreeMap::from([("f:replicas", BTreeMap::<&str, &str>::new())]);
+/// Fields as a `metav1.FieldsV1`.
+fn below_spec<S: Serializer>(fields: &[SpecField], serializer: S) -> Result<S::Ok, S::Error> {
+    let known = SpecField::ALL.iter().filter(|(_, field)| fields.contains(field));
+    let spec: BTreeMap<&str, BTreeMap<&str, &str>> =
+        known.map(|(name, _)| (*name, BTreeMap::new())).collect();
     serializer.collect_map([("f:spec", spec)])
 }
 
-/// Looks for `spec.replicas` in a `metav1.FieldsV1`.
-fn has_replicas<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+/// Looks for fields in a `metav1.FieldsV1`.
+fn of_spec<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<SpecField>, D::Error> {
     #[derive(Deserialize)]
     struct Fields {
         #[serde(rename = "f:spec")]
-        spec: Option<Spec>,
-    }
-    #[derive(Deserialize)]
-    struct Spec {
-        #[serde(rename = "f:replicas")]
-        replicas: Option<IgnoredAny>,
+        spec: Option<BTreeMap<String, IgnoredAny>>,
     }
     let fields = Option::<Fields>::deserialize(deserializer)?;
-    Ok(fields.and_then(|fields| fields.spec?.replicas).is_some())
+    let spec = fields.and_then(|fields| fields.spec).unwrap_or_default();
+    let known = SpecField::ALL.iter().filter(|(name, _)| spec.contains_key(*name));
+    Ok(known.map(|(_, field)| *field).collect())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::ManagedFieldsEntry;
+    use super::{ManagedFieldsEntry, SpecField};
 
     #[test]
     fn what_is_saved_is_read_again() {
         let text = r#"{"manager":"ci","operation":"Apply","time":"2026-11-21T06:00:00Z","subresource":"",
             "fieldsV1":{"f:spec":{"f:replicas":{}}}}"#;
         let entry: ManagedFieldsEntry = serde_json::from_str(text).unwrap();
-        assert!(entry.is_applied() && entry.owns_replicas, "{entry:?}");
+        assert!(entry.is_applied() && entry.owns(SpecField::Replicas), "{entry:?}");
+        assert!(!entry.owns(SpecField::MaxReplicas), "{entry:?}");
         let saved = serde_json::to_string(&entry).unwrap();
         assert_eq!(serde_json::from_str::<ManagedFieldsEntry>(&saved).unwrap(), entry, "{saved}");
         let other: ManagedFieldsEntry = serde_json::from_str(r#"{"operation":"Update"}"#).unwrap();

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::apimachinery::json::null_as_default;
+use crate::apimachinery::managed_fields::SpecField;
 use crate::apimachinery::metadata::Metadata;
 use crate::cluster::fetch::read::read;
 use crate::cluster::observed::ScaleAt;
@@ -89,7 +90,8 @@ impl TargetObject {
 
     /// Returns who last set the replicas, if known; ourselves if we are among several.
     pub(crate) fn owner(&self) -> Option<&str> {
-        let owners = || self.metadata.managed_fields.iter().filter(|entry| entry.owns_replicas);
+        let owners =
+            || self.metadata.managed_fields.iter().filter(|entry| entry.owns(SpecField::Replicas));
         let own = owners().find(|entry| entry.manager == FIELD_MANAGER);
         own.or_else(|| owners().next()).map(|entry| &*entry.manager)
     }

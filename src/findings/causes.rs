@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::owners::{ForeignPods, OldRevisionPods};
-use super::path::{Cause, Corrected};
+use super::path::{Cause, Corrected, Correction};
 use super::requests::{MissingRequest, Source};
 use super::{Case, Code, Facts, Finding, Severity, path, pods};
 use crate::engine::decision::Block;
@@ -158,16 +158,15 @@ fn cause_of(case: &Case<'_>, finding: &Finding, found: &[Finding]) -> Option<Cod
         Facts::BlockedByFailedMetric(facts) => {
             by(&|it| it.facts.failed_metrics().iter().any(|metric| facts.failed.contains(metric)))
         }
-        Facts::SwitchedOff(_) => {
-            by(&|it| matches!(&it.facts, Facts::PausedByKeda(pause) if pause.is_whole()))
-        }
+        Facts::SwitchedOff(_) => by(&is_whole_pause),
         Facts::DirectionDisabled(facts) => by(
             &|it| matches!(&it.facts, Facts::PausedByKeda(pause) if pause.may_disable(facts.direction)),
         ),
-        Facts::AboveMax(path::AboveMax(Corrected { cause: Cause::Program, .. }))
-        | Facts::BelowMin(path::BelowMin(Corrected { cause: Cause::Program, .. })) => {
-            is(Code::OtherWriter)
-        }
+        Facts::AboveMax(path::AboveMax(it)) | Facts::BelowMin(path::BelowMin(it)) => match it {
+            Correction::Due(Corrected { cause: Cause::Program, .. }) => is(Code::OtherWriter),
+            Correction::Due(_) => None,
+            Correction::Done(_) => by(&is_whole_pause).or(is(Code::OtherWriter)),
+        },
         Facts::WithinTolerance(_) | Facts::Rounding(_) => {
             let answer = case.answer();
             by(&|it| match &it.facts {
@@ -184,9 +183,15 @@ fn cause_of(case: &Case<'_>, finding: &Finding, found: &[Finding]) -> Option<Cod
         Facts::AtMax(path::AtMax(bound)) if bound.is_disabled => is(Code::DirectionDisabled),
         Facts::AtMin(path::AtMin { bound, .. }) => beyond(found, bound.asked, bound.bound),
         Facts::AtMax(path::AtMax(bound)) => beyond(found, bound.asked, bound.bound)
-            .or_else(|| by(&|it| is_prior_to_more(it, bound.metric))),
+            .or_else(|| by(&|it| is_prior_to_more(it, bound.metric)))
+            .or(is(Code::AboveMax)),
         _ => None,
     }
+}
+
+/// Whether KEDA has been told not to scale at all.
+fn is_whole_pause(finding: &Finding) -> bool {
+    matches!(&finding.facts, Facts::PausedByKeda(pause) if pause.is_whole())
 }
 
 impl Finding {

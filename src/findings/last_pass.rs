@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 
+use crate::engine::decision::Direction;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::{Hpa, HpaStatus};
 use crate::snapshot::input::Input;
@@ -47,6 +48,16 @@ impl Event {
         let (_, reason) = self.message.split_once("; reason: ")?;
         let is_below = || reason.ends_with(" below target").then_some(false);
         reason.ends_with(" above target").then_some(true).or_else(is_below)
+    }
+
+    /// Returns the side of a bound on which the controller found the replicas, if it has corrected them to the bound.
+    pub(crate) fn corrects(&self) -> Option<Direction> {
+        let (_, reason) = self.message.split_once("; reason: ")?;
+        match reason {
+            "Current number of replicas above Spec.MaxReplicas" => Some(Direction::Up),
+            "Current number of replicas below Spec.MinReplicas" => Some(Direction::Down),
+            _ => None,
+        }
     }
 
     /// Returns the replicas to which the controller has scaled.

@@ -10,7 +10,7 @@ use super::{Case, Finding, Severity, path};
 use crate::apimachinery::annotations::{
     KEDA_PAUSED, KEDA_PAUSED_REPLICAS, KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT,
 };
-use crate::apimachinery::managed_fields::ManagedFieldsEntry;
+use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names::nearest_object;
 use crate::apimachinery::quantity::{Format, Quantity};
@@ -570,7 +570,7 @@ fn seen_writer(case: &Case<'_>) -> Option<(OtherWriter, bool)> {
         return None;
     }
     let managed = case.workload().map_or(&[][..], |target| &target.metadata.managed_fields);
-    let writer = managed.iter().filter(|it| it.owns_replicas).max_by_key(|it| it.time);
+    let writer = managed.iter().filter(|it| it.owns(SpecField::Replicas)).max_by_key(|it| it.time);
     let owner = replicas_owner(case);
     let is_of_controller = |entry: &ManagedFieldsEntry| {
         entry.manager == CONTROLLER_MANAGER && (entry.is_of_scale() || owner.is_none())
@@ -785,7 +785,8 @@ fn unwritten(case: &Case<'_>) -> Option<ControllerSilent> {
     };
     let (now, then) = (case.scale()?.spec_replicas, hpa.status.current_replicas);
     let managed = case.workload().map_or(&[][..], |target| &target.metadata.managed_fields);
-    let set = managed.iter().filter(|it| it.owns_replicas).filter_map(|it| it.time).max();
+    let set =
+        managed.iter().filter(|it| it.owns(SpecField::Replicas)).filter_map(|it| it.time).max();
     if let Some(since) = set.filter(|since| is_unseen(*since) && now != then) {
         return Some(ControllerSilent::Replicas { written, since, now, then });
     }

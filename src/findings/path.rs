@@ -3,9 +3,11 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::last_pass::LastPass;
 use super::requests::limits_keep_below;
 use super::writer::by;
 use super::{Case, Facts, Finding, Next, Severity};
+use crate::apimachinery::managed_fields::SpecField;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{
     Because, Decision, Direction, MetricResult, MetricStep, Path, PodCounts, Proposal,
@@ -14,6 +16,7 @@ use crate::engine::decision::{RateLimit, Step};
 use crate::memory::ground::{Ground, Running};
 use crate::pass::Origin;
 use crate::snapshot::Snapshot;
+use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MetricSpec, MetricTarget, ScalingPolicy,
 };
@@ -181,15 +184,58 @@ pub enum Suspicion {
     Cpu(f64),
 }
 
-/// There are more replicas than `maxReplicas`.
+/// There are more replicas than `maxReplicas`, or there were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AboveMax(pub Corrected);
+pub struct AboveMax(pub Correction);
 
-/// There are fewer replicas than `minReplicas`.
+/// There are fewer replicas than `minReplicas`, or there were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BelowMin(pub Corrected);
+pub struct BelowMin(pub Correction);
 
 /// Replicas that are corrected to a bound without using metrics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Correction {
+    /// By this pass.
+    Due(Corrected),
+    /// By an earlier pass, which is the last that has scaled.
+    Done(CorrectedBefore),
+}
+
+/// Replicas that an earlier pass has corrected to a bound that still holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CorrectedBefore {
+    /// The bound, and the replicas since then.
+    pub bound: i32,
+    /// The replicas before that pass, if the status or an event of the target says so.
+    pub from: Option<i32>,
+    /// When it was.
+    pub at: Timestamp,
+    /// What had changed.
+    pub changed: Changed,
+    /// What the metrics propose, if the bound still keeps the replicas from it.
+    pub asked: Option<i32>,
+}
+
+impl CorrectedBefore {
+    /// Returns another bound: what the replicas were, or what the metrics ask for within reason.
+    pub fn earlier(&self) -> Option<i32> {
+        let is_near = |asked: &i32| (1..=self.bound.saturating_mul(4)).contains(asked);
+        self.from.or(self.asked.filter(is_near))
+    }
+}
+
+/// What had changed before a pass that corrected replicas to a bound.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changed {
+    /// The HPA, by the field manager that has written the bound.
+    Bound,
+    /// The replicas: the HPA was not changed for long.
+    Replicas,
+    /// One of the two.
+    Unknown,
+}
+
+/// Replicas that this pass corrects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Corrected {
     /// The replicas before the pass.
@@ -256,6 +302,14 @@ pub enum Keeper {
     Manifest,
     /// A person or a program.
     Other,
+}
+
+/// The longest time in which a pass follows a change of the HPA or of the replicas, and the target follows the pass.
+const SETTLED: SignedDuration = SignedDuration::from_secs(60);
+
+/// Whether something happens within that time.
+fn is_soon(after: SignedDuration) -> bool {
+    (SignedDuration::ZERO..=SETTLED).contains(&after)
 }
 
 /// Returns the metric with the highest proposal, if the pass follows metrics.
@@ -757,6 +811,9 @@ pub(super) fn corrected(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     let beyond = match path {
         Path::AboveMax => Direction::Up,
         Path::BelowMin => Direction::Down,
+        Path::Metrics if current == max || current == min => {
+            return corrected_before(case, current, max);
+        }
         Path::Metrics | Path::Disabled => return None,
     };
     let cause = cause(case, found, current, beyond);
@@ -765,12 +822,79 @@ pub(super) fn corrected(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
         Direction::Up => snapshot.hpa.spec.max_replicas = current,
         Direction::Down => snapshot.hpa.spec.min_replicas = Some(current),
     });
-    let of = |bound| Corrected { current, bound, cause };
+    let of = |bound| Correction::Due(Corrected { current, bound, cause });
     let facts: Facts = match beyond {
         Direction::Up => AboveMax(of(max)).into(),
         Direction::Down => BelowMin(of(min)).into(),
     };
     Some(Finding::explaining(severity, facts).without(without))
+}
+
+/// Returns the correction to a bound that led to the present replicas.
+fn corrected_before(case: &Case<'_>, current: i32, max: i32) -> Option<Finding> {
+    let (beyond, from, at) = last_correction(case, current)?;
+    let (field, reason) = match beyond {
+        Direction::Up if current == max => (SpecField::MaxReplicas, "TooManyReplicas"),
+        Direction::Down if current < max => (SpecField::MinReplicas, "TooFewReplicas"),
+        Direction::Up | Direction::Down => return None,
+    };
+    let written = &case.snapshot().hpa.written;
+    let before = |time: Timestamp| at.duration_since(time);
+    let by_writer = written.last_writer(field).and_then(|it| it.time).map(before);
+    let changed = match (by_writer, written.spec.map(before)) {
+        (Some(before), _) if is_soon(before) => Changed::Bound,
+        (_, Some(before)) if before > SETTLED => Changed::Replicas,
+        _ => Changed::Unknown,
+    };
+    let asked = bound(case, reason).map(|it| it.asked);
+    let done = CorrectedBefore { bound: current, from, at, changed, asked };
+    let severity = match (beyond, asked, changed) {
+        // The bound keeps replicas away that are needed.
+        (Direction::Up, Some(_), Changed::Bound | Changed::Unknown) => Severity::Warning,
+        _ => Severity::Info,
+    };
+    let facts: Facts = match beyond {
+        Direction::Up => AboveMax(Correction::Done(done)).into(),
+        Direction::Down => BelowMin(Correction::Done(done)).into(),
+    };
+    let without = done.earlier().map(|earlier| {
+        case.without(|snapshot| match beyond {
+            Direction::Up => snapshot.hpa.spec.max_replicas = earlier,
+            Direction::Down => snapshot.hpa.spec.min_replicas = Some(earlier),
+        })
+    });
+    Some(Finding { without, ..Finding::explaining(severity, facts) })
+}
+
+/// Returns the side of the bound on which the replicas were, how many there were, and when the controller corrected
+/// them, if nothing has been scaled since then: by its newest event, or by the status of the last pass.
+fn last_correction(case: &Case<'_>, current: i32) -> Option<(Direction, Option<i32>, Timestamp)> {
+    /// As long as an API server keeps events by default.
+    const RECENT: SignedDuration = SignedDuration::from_hours(1);
+    let hpa = &case.snapshot().hpa;
+    let evidence = &case.pass.input.evidence;
+    let own = evidence.events.iter().filter(|it| it.is_rescale_of(hpa));
+    let newest = own.max_by_key(|it| it.last).filter(|it| it.new_size() == Some(current));
+    let told = newest.and_then(|it| Some((it.corrects()?, it.last?)));
+    let status = LastPass::of(&hpa.status, current).filter(|it| it.scaled && it.to == current);
+    let (beyond, at) = told.or_else(|| {
+        let HpaSpec { min_replicas, max_replicas, .. } = hpa.spec;
+        let beyond = match status?.from {
+            from if from > max_replicas => Direction::Up,
+            from if from > 0 && from < min_replicas.unwrap_or(1) => Direction::Down,
+            _ => return None,
+        };
+        Some((beyond, hpa.status.last_scale_time?))
+    })?;
+    let follows = |it: &&Event| it.last.is_some_and(|last| is_soon(last.duration_since(at)));
+    let mut followed = evidence.scaled.iter().filter(follows).filter_map(Event::followed);
+    let from = followed.find(|(_, to)| *to == current).and_then(|(from, _)| from);
+    let from = status.map(|it| it.from).or(from);
+    let is_beyond = |from: &i32| match beyond {
+        Direction::Up => *from > current,
+        Direction::Down => *from < current,
+    };
+    (case.since(at)? <= RECENT).then_some((beyond, from.filter(is_beyond), at))
 }
 
 /// Takes away the bound that replicas are beyond, so that a pass reads its metrics.
@@ -877,7 +1001,7 @@ fn keeper(case: &Case<'_>, manager: &str) -> Keeper {
         return Keeper::Flagger { primary: primary(case).map(Workload::reference) };
     }
     let managed = case.workload().map_or(&[][..], |target| &target.metadata.managed_fields);
-    let last = managed.iter().filter(|it| it.owns_replicas).max_by_key(|it| it.time);
+    let last = managed.iter().filter(|it| it.owns(SpecField::Replicas)).max_by_key(|it| it.time);
     match manager.contains("keda") {
         true => Keeper::Keda,
         false if last.is_some_and(|it| by(it).is_of_manifest()) => Keeper::Manifest,

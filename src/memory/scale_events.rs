@@ -209,7 +209,7 @@ fn told_by_events(
     let told = &known.rescales[first..];
     let since = told.first().map_or(oldest, |rescale| rescale.time);
     let is_other = |event: &&Event| {
-        let from = followed(&event.message).and_then(|(from, _)| from);
+        let from = event.followed().and_then(|(from, _)| from);
         let start = from.filter(|from| start.contains(from)).unwrap_or(*start.start());
         let counts: Vec<i32> = [start].into_iter().chain(told.iter().map(|it| it.size)).collect();
         is_by_another(event, since, &counts)
@@ -253,22 +253,9 @@ fn is_by_another(event: &Event, since: Timestamp, counts: &[i32]) -> bool {
     if event.last.is_none_or(|last| last < since) {
         return false;
     }
-    let Some((from, to)) = followed(&event.message) else { return true };
+    let Some((from, to)) = event.followed() else { return true };
     let start = counts.iter().position(|count| from.is_none_or(|from| from == *count));
     !start.is_some_and(|start| counts[start + 1..].contains(&to))
-}
-
-/// Reads `Scaled up replica set web-596d9ffddd from 2 to 4`; older versions omit the old count.
-fn followed(message: &str) -> Option<(Option<i32>, i32)> {
-    let (_, change) = message.split_once(" replica set ")?;
-    let mut words = change.split_whitespace().skip(1);
-    let mut number = |word: &str| {
-        (words.next() == Some(word)).then(|| words.next()?.parse::<i32>().ok()).flatten()
-    };
-    match change.contains(" from ") {
-        true => Some((Some(number("from")?), number("to")?)),
-        false => Some((None, number("to")?)),
-    }
 }
 
 /// Returns the count before the last rescale, if its pass was the last to write the status.

@@ -230,8 +230,7 @@ pub(super) mod tests {
             created: second(0),
             spec: second(spec),
             status: second(status),
-            by_us: false,
-            tool: None,
+            ..Written::default()
         };
         Hpa { written, ..Hpa::of(&hpa_spec, hpa_status) }
     }

@@ -162,6 +162,20 @@ impl Event {
     pub fn is_about(&self, hpa: &Hpa) -> bool {
         self.uid.is_empty() || hpa.uid.as_ref().is_none_or(|uid| *uid == self.uid)
     }
+
+    /// Returns the replicas that a Deployment has followed from and to: it reads
+    /// `Scaled up replica set web-596d9ffddd from 2 to 4`; older versions omit the old count.
+    pub(crate) fn followed(&self) -> Option<(Option<i32>, i32)> {
+        let (_, change) = self.message.split_once(" replica set ")?;
+        let mut words = change.split_whitespace().skip(1);
+        let mut number = |word: &str| {
+            (words.next() == Some(word)).then(|| words.next()?.parse::<i32>().ok()).flatten()
+        };
+        match change.contains(" from ") {
+            true => Some((Some(number("from")?), number("to")?)),
+            false => Some((None, number("to")?)),
+        }
+    }
 }
 
 impl Evidence {

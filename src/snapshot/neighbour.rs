@@ -124,8 +124,7 @@ mod tests {
             created: Some(minute(created)),
             spec: Some(minute(created)),
             status: Some(minute(written)),
-            by_us: false,
-            tool: None,
+            ..Written::default()
         };
         Hpa { written, ..Hpa::of(&json!({}), status) }
     }

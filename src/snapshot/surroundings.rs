@@ -16,6 +16,7 @@ use super::shared::Shared;
 use super::{MetricAnswer, Scale};
 use crate::apimachinery::annotations::{KEDA_PAUSED, KEDA_PAUSED_REPLICAS, REVISION};
 use crate::apimachinery::json::{list, null_as_default};
+use crate::apimachinery::managed_fields::SpecField;
 use crate::apimachinery::metadata::{Condition, Metadata, OwnerReference};
 use crate::apimachinery::names;
 use crate::apimachinery::selector::LabelSelector;
@@ -959,7 +960,7 @@ impl Surroundings {
         target: &CrossVersionObjectReference,
     ) -> Option<(&str, Timestamp)> {
         let managed = &self.workload(target)?.metadata.managed_fields;
-        let of_replicas = managed.iter().filter(|entry| entry.owns_replicas);
+        let of_replicas = managed.iter().filter(|entry| entry.owns(SpecField::Replicas));
         let last = of_replicas.max_by_key(|entry| entry.time)?;
         Some((&last.manager, last.time?))
     }

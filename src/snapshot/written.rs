@@ -2,14 +2,14 @@
 
 use jiff::Timestamp;
 
-use crate::apimachinery::managed_fields::ManagedFieldsEntry;
+use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
 use crate::apimachinery::tool::Tool;
 
 /// The field manager of `apply`; its events and statuses say nothing about the controller.
 pub const FIELD_MANAGER: &str = "kubectl-hpa";
 
 /// When the parts of an HPA were written, if the object says so.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Written {
     /// `metadata.creationTimestamp`.
     pub created: Option<Timestamp>,
@@ -21,6 +21,8 @@ pub struct Written {
     pub by_us: bool,
     /// The tool that writes anything except the status.
     pub tool: Option<Tool>,
+    /// The field managers that have written `minReplicas` or `maxReplicas`.
+    pub bounds: Vec<ManagedFieldsEntry>,
 }
 
 impl Written {
@@ -33,6 +35,7 @@ impl Written {
         if let Some(last) = managed.last_mut().filter(|_| self.by_us) {
             FIELD_MANAGER.clone_into(&mut last.manager);
         }
+        managed.extend(self.bounds.iter().cloned());
         managed.extend(self.tool.map(|tool| ManagedFieldsEntry::of(tool.manager())));
         managed
     }
@@ -46,7 +49,16 @@ impl Written {
         };
         let by_us = managed.iter().any(ours);
         let tool = Tool::of_managed(managed);
-        Self { created, spec: last_write(managed, false), status, by_us, tool }
+        let is_of_bound = |entry: &&ManagedFieldsEntry| {
+            [SpecField::MinReplicas, SpecField::MaxReplicas].iter().any(|it| entry.owns(*it))
+        };
+        let bounds = managed.iter().filter(is_of_bound).cloned().collect();
+        Self { created, spec: last_write(managed, false), status, by_us, tool, bounds }
+    }
+
+    /// Returns the last of the field managers that have written a bound, if one has.
+    pub fn last_writer(&self, bound: SpecField) -> Option<&ManagedFieldsEntry> {
+        self.bounds.iter().filter(|entry| entry.owns(bound)).max_by_key(|entry| entry.time)
     }
 }
 

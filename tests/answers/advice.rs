@@ -354,6 +354,10 @@ fn states() -> Vec<(String, Pass)> {
     let recommended = json!({"recommendations": [{"replicas": 6, "time": "2026-11-21T05:58:00Z"}]});
     let at_once = json!({"behavior": {"scaleDown": {"stabilizationWindowSeconds": 0}}});
     let disabled = json!({"behavior": {"scaleUp": {"selectPolicy": "Disabled"}}});
+    // The last pass has corrected 9 replicas.
+    let lowered = json!({"status": {"currentReplicas": 9, "desiredReplicas": 4,
+        "lastScaleTime": "2026-11-21T05:59:00Z",
+        "conditions": [{"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}});
     let mut all = vec![
         state("an old recommendation adds replicas", recommended, hpa(json!({})), "10m"),
         state("the maximum", json!({}), hpa(json!({"maxReplicas": 6})), "90m"),
@@ -365,6 +369,12 @@ fn states() -> Vec<(String, Pass)> {
         ),
         state("above the maximum", json!({}), hpa(json!({"maxReplicas": 3})), "50m"),
         state("disabled", json!({}), hpa(disabled), "90m"),
+        state(
+            "a lowered maximum",
+            json!({}),
+            build::with(hpa(json!({"maxReplicas": 4})), &lowered),
+            "90m",
+        ),
     ];
     // Six pods of a rollout at 80 % need five, and the HPA has three.
     let surge = {

@@ -11,7 +11,7 @@ use kubectl_hpa::apimachinery::quantity::Amount;
 use kubectl_hpa::engine::decision::{Block, Group, MetricResult, Path as AtABound, PodRow, Step};
 use kubectl_hpa::findings::causes::Rank;
 use kubectl_hpa::findings::outside::ControllerSilent;
-use kubectl_hpa::findings::path::{AboveMax, AtMax, BelowMin};
+use kubectl_hpa::findings::path::{AboveMax, AtMax, BelowMin, Correction};
 use kubectl_hpa::findings::{self, Code, Facts, Finding, Severity, owners, pods, requests};
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::render::layout::Layout;
@@ -949,11 +949,20 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             ),
             ("limited", is_limited(it.bound.asked, it.bound.bound)),
         ],
-        Facts::AboveMax(AboveMax(it)) => vec![
+        Facts::AboveMax(AboveMax(Correction::Done(it))) => {
+            vec![("bound", [spec.max_replicas, current.unwrap_or(-1)] == [it.bound; 2])]
+        }
+        Facts::BelowMin(BelowMin(Correction::Done(it))) => {
+            vec![(
+                "bound",
+                [spec.min_replicas.unwrap_or(1), current.unwrap_or(-1)] == [it.bound; 2],
+            )]
+        }
+        Facts::AboveMax(AboveMax(Correction::Due(it))) => vec![
             ("bound", it.bound == spec.max_replicas && it.current > it.bound),
             ("current", current == Some(it.current)),
         ],
-        Facts::BelowMin(BelowMin(it)) => vec![
+        Facts::BelowMin(BelowMin(Correction::Due(it))) => vec![
             ("bound", it.bound == spec.min_replicas.unwrap_or(1) && it.current < it.bound),
             ("current", current == Some(it.current)),
         ],

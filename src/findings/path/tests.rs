@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::testing::{found, state, with};
 use super::super::{Code, Facts, Finding, Severity};
+use super::{AboveMax, BelowMin, Changed, Correction};
 use crate::build;
 use crate::engine::decision::Direction;
 
@@ -401,4 +402,101 @@ fn what_comes_to_a_whole_number_is_not_rounded() {
         found(&with(&items, "Scale", &scale)).iter().any(|it| it.code() == Code::Rounding)
     };
     assert_eq!([surge("25m"), surge("24m")], [false, true]);
+}
+
+/// Four replicas at a maximum of 4 or a minimum of 4, with an event of a minute and an HPA that was written then.
+#[test]
+fn an_earlier_correction_is_told_while_nothing_has_scaled_since() {
+    let event = |message: &str, at: &str| {
+        json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"},
+            "involvedObject": {"kind": "HorizontalPodAutoscaler", "name": "web", "namespace": "default"},
+            "reason": "SuccessfulRescale", "message": message, "count": 1,
+            "firstTimestamp": at, "lastTimestamp": at})
+    };
+    let above = "New size: 4; reason: Current number of replicas above Spec.MaxReplicas";
+    let below = "New size: 4; reason: Current number of replicas below Spec.MinReplicas";
+    let written = |at: &str| {
+        json!({"metadata": {"managedFields": [{"manager": "argocd-controller", "operation": "Update",
+            "time": at, "fieldsV1": {"f:spec": {"f:maxReplicas": {}, "f:minReplicas": {}}}}]}})
+    };
+    let most = |cpu: &str| with_spec(&pods(cpu), &json!({"maxReplicas": 4}));
+    let least = |cpu: &str| with_spec(&pods(cpu), &json!({"minReplicas": 4}));
+    let hpa = "HorizontalPodAutoscaler";
+    let just = "2026-11-21T05:58:50Z";
+    let at = "2026-11-21T05:59:00Z";
+    let up = |severity, changed, asked| Some((Code::AboveMax, severity, changed, asked));
+    let info = Severity::Info;
+    for (about, items, events, want) in [
+        (
+            "lowered",
+            with(&most("90m"), hpa, &written(just)),
+            vec![event(above, at)],
+            up(Severity::Warning, Changed::Bound, Some(8)),
+        ),
+        (
+            "lowered, and enough",
+            with(&most("50m"), hpa, &written(just)),
+            vec![event(above, at)],
+            up(info, Changed::Bound, None),
+        ),
+        (
+            "scaled",
+            with(&most("90m"), hpa, &written("2026-11-20T05:58:50Z")),
+            vec![event(above, at)],
+            up(info, Changed::Replicas, Some(8)),
+        ),
+        (
+            "unknown",
+            most("90m"),
+            vec![event(above, at)],
+            up(Severity::Warning, Changed::Unknown, Some(8)),
+        ),
+        (
+            "raised",
+            with(&least("50m"), hpa, &written(just)),
+            vec![event(below, at)],
+            Some((Code::BelowMin, info, Changed::Bound, None)),
+        ),
+        ("long ago", most("90m"), vec![event(above, "2026-11-21T04:59:00Z")], None),
+        (
+            "another bound",
+            with_spec(&pods("50m"), &json!({"maxReplicas": 5})),
+            vec![event(above, at)],
+            None,
+        ),
+        (
+            "scaled since",
+            most("90m"),
+            vec![
+                event(above, at),
+                event("New size: 4; reason: All metrics below target", "2026-11-21T05:59:30Z"),
+            ],
+            None,
+        ),
+    ] {
+        let of = |it: &Finding| match &it.facts {
+            Facts::AboveMax(AboveMax(Correction::Done(done)))
+            | Facts::BelowMin(BelowMin(Correction::Done(done))) => {
+                Some((it.code(), it.severity, done.changed, done.asked))
+            }
+            _ => None,
+        };
+        let all = found(&[items, events].concat());
+        assert_eq!(all.iter().find_map(of), want, "{about}");
+        // What the bound keeps away is a matter of the bound.
+        let follows = all.iter().find(|it| it.code() == Code::AtMax).map(|it| it.follows);
+        if let Some(follows) = follows {
+            assert_eq!(follows, want.map(|_| Code::AboveMax), "{about}");
+        }
+    }
+    // The status of the last pass says the same, with the replicas before it.
+    let status = json!({"status": {"currentReplicas": 9, "desiredReplicas": 4,
+        "lastScaleTime": at, "conditions": [
+            {"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}});
+    let all = found(&with(&most("90m"), hpa, &status));
+    let earlier = all.iter().find_map(|it| match &it.facts {
+        Facts::AboveMax(AboveMax(Correction::Done(done))) => done.earlier(),
+        _ => None,
+    });
+    assert_eq!(earlier, Some(9));
 }

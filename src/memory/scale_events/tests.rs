@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::{Counts, Event, ScaleEvent, changes, followed, is_by_another, split};
+use super::{Counts, Event, ScaleEvent, changes, is_by_another, split};
 use crate::memory::ground::{Counted, Ground, Uncounted};
 use crate::memory::known::Known;
 use crate::memory::states::tests::{above, event, of, second, state};
@@ -447,7 +447,8 @@ fn events_of_deployments() {
         ),
         ("something else", None),
     ] {
-        assert_eq!(followed(message), want, "{message}");
+        let event = Event { message: message.to_owned(), ..Event::default() };
+        assert_eq!(event.followed(), want, "{message}");
     }
 }
 

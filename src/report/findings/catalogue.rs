@@ -182,16 +182,18 @@ pub fn entry(code: Code) -> Entry {
             "Lower `minReplicas` if fewer replicas are enough.",
         ),
         Code::AboveMax => (
-            "There are more replicas than `maxReplicas`. The controller corrects this without \
-             considering metrics, stabilization or rate limits.",
-            "Find out what scaled the target, or raise `maxReplicas`. If the bound has just been lowered, \
-             there is nothing to do.",
+            "There are more replicas than `maxReplicas`, or there were, and the newest rescale, less than an \
+             hour ago, has corrected that. The controller does so without considering metrics, stabilization \
+             or rate limits. It is a warning if the metrics propose more, and the HPA may have been changed.",
+            "Find out what scaled the target, or raise `maxReplicas`. If the bound has just been lowered on \
+             purpose, there is nothing to do.",
         ),
         Code::BelowMin => (
-            "There are fewer replicas than `minReplicas`. The controller corrects this without \
-             considering metrics, stabilization or rate limits.",
-            "Find out what scaled the target, or lower `minReplicas`. If the bound has just been raised, \
-             there is nothing to do.",
+            "There are fewer replicas than `minReplicas`, or there were, and the newest rescale, less than an \
+             hour ago, has corrected that. The controller does so without considering metrics, stabilization \
+             or rate limits.",
+            "Find out what scaled the target, or lower `minReplicas`. If the bound has just been raised on \
+             purpose, there is nothing to do.",
         ),
         Code::DirectionDisabled => (
             "The metrics propose to scale in a direction whose `selectPolicy` is `Disabled`.",

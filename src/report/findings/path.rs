@@ -5,11 +5,13 @@ use serde_json::{Map, Value, json};
 
 use super::remedy::Remedy;
 use super::{About, Advice, Text, Words};
+use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
 use crate::calendar::Calendar;
 use crate::engine::decision::{Direction, RateLimit};
 use crate::findings::path::{
-    AboveMax, AtMax, AtMin, BelowMin, Bound, Cause, Corrected, DirectionDisabled, HeldByWindow,
-    Keeper, OtherTarget, RateLimited, Rounding, Suspicion, SwitchedOff, Then, WithinTolerance,
+    AboveMax, AtMax, AtMin, BelowMin, Bound, Cause, Changed, Corrected, CorrectedBefore,
+    Correction, DirectionDisabled, HeldByWindow, Keeper, OtherTarget, RateLimited, Rounding,
+    Suspicion, SwitchedOff, Then, WithinTolerance,
 };
 use crate::pass::Origin;
 use crate::report::words::{
@@ -575,14 +577,131 @@ impl Words for AtMin {
     }
 }
 
+/// The words for a bound that replicas are beyond.
+struct BoundWords {
+    field: &'static str,
+    owned: SpecField,
+    beyond: &'static str,
+    other: &'static str,
+    change: &'static str,
+    flag: &'static str,
+}
+
+const MAX: BoundWords = BoundWords {
+    field: "maxReplicas",
+    owned: SpecField::MaxReplicas,
+    beyond: "above",
+    other: "more",
+    change: "raise",
+    flag: "--max",
+};
+
+const MIN: BoundWords = BoundWords {
+    field: "minReplicas",
+    owned: SpecField::MinReplicas,
+    beyond: "below",
+    other: "fewer",
+    change: "lower",
+    flag: "--min",
+};
+
+impl BoundWords {
+    /// Words a correction to the bound.
+    fn correction(&self, about: &About<'_>, correction: &Correction) -> Text {
+        match correction {
+            Correction::Due(due) => corrected(about, *due, self),
+            Correction::Done(done) => corrected_before(about, done, self),
+        }
+    }
+
+    /// Returns who has written the bound last. KEDA writes those of its HPAs, for somebody else.
+    fn writer<'a>(&self, about: &About<'a>) -> Option<&'a ManagedFieldsEntry> {
+        let hpa = about.hpa();
+        let entry = hpa.written.last_writer(self.owned);
+        entry.filter(|it| !it.manager.is_empty() && hpa.scaled_object().is_none())
+    }
+
+    /// Words who has written the bound last.
+    fn written(&self, about: &About<'_>) -> Option<String> {
+        let ManagedFieldsEntry { manager, time: at, .. } = self.writer(about)?;
+        let (field, now) = (self.field, about.now());
+        Some(match at {
+            Some(at) => format!(
+                "The field manager {manager} wrote {field}, and last changed the HPA at {} ({} ago).",
+                time(now, *at),
+                distance(*at, now)
+            ),
+            None => format!("The field manager {manager} wrote {field}."),
+        })
+    }
+}
+
+/// Words replicas that were beyond a bound, and that an earlier pass has corrected.
+fn corrected_before(about: &About<'_>, done: &CorrectedBefore, words: &BoundWords) -> Text {
+    let BoundWords { field, beyond, other, change, flag, .. } = words;
+    let CorrectedBefore { bound, from, at, changed, asked: _ } = *done;
+    let ago = distance(at, about.now());
+    let were = match from {
+        Some(1) => format!("1 replica was {beyond} {field} ({bound})"),
+        Some(from) => format!("{from} replicas were {beyond} {field} ({bound})"),
+        None => format!("there were {other} replicas than {field} ({bound})"),
+    };
+    let writer = words.writer(about).filter(|_| changed == Changed::Bound);
+    let by = writer.map_or_else(String::new, |it| format!(", which {} wrote", it.manager));
+    let mut evidence = vec![format!(
+        "The controller corrected that at {} without considering metrics, stabilization or rate limits.",
+        time(about.now(), at)
+    )];
+    evidence.extend(words.written(about));
+    evidence.extend(
+        match changed {
+            Changed::Bound => None,
+            Changed::Replicas => Some(
+                "The HPA had not been changed for long, so something else had scaled the target.",
+            ),
+            Changed::Unknown => {
+                Some("Either the HPA was changed, or something else had scaled the target.")
+            }
+        }
+        .map(str::to_owned),
+    );
+    let earlier = done.earlier();
+    let flags = earlier.map(|earlier| format!("{flag} {earlier}"));
+    evidence.extend(
+        earlier
+            .zip(about.without())
+            .map(|(earlier, without)| format!("With {field} {earlier}: {without}.")),
+    );
+    let hint = flags.as_ref().map_or_else(String::new, |flags| about.try_it(flags));
+    let to = about.field(field);
+    let advice = match changed {
+        Changed::Replicas => format!("Find out what scaled the target, or {change} {to}{hint}."),
+        Changed::Bound | Changed::Unknown => {
+            format!("If {bound} is not meant, {change} {to} again{hint}.")
+        }
+    };
+    let mut commands = Vec::new();
+    if let (Some(flags), Some(earlier)) = (&flags, earlier) {
+        let patch = Map::from_iter([((*field).to_owned(), earlier.into())]);
+        commands = tried(about, flags, &patch.into());
+    }
+    if about.hpa().written.last_writer(words.owned).is_none() {
+        commands.push(about.kubectl("get hpa", "-o yaml --show-managed-fields"));
+    }
+    Text {
+        summary: format!(
+            "{were}{by}, so the controller set {bound} {ago} ago and ignored the metrics"
+        ),
+        evidence,
+        advice: Remedy::ChangeBound.says(advice),
+        commands,
+        objects: [about.own(), vec![about.target()]].concat(),
+    }
+}
+
 /// Words replicas beyond a bound.
-fn corrected(
-    about: &About<'_>,
-    corrected: Corrected,
-    field: &str,
-    beyond: &str,
-    flag: &str,
-) -> Text {
+fn corrected(about: &About<'_>, corrected: Corrected, words: &BoundWords) -> Text {
+    let BoundWords { field, beyond, flag, .. } = *words;
     let Corrected { current, bound, cause } = corrected;
     let mut evidence = Vec::new();
     evidence.extend(match cause {
@@ -597,6 +716,7 @@ fn corrected(
         )),
         Cause::Person | Cause::Program | Cause::Unknown => None,
     });
+    evidence.extend(words.written(about).filter(|_| cause == Cause::Changed));
     let without = about.without();
     evidence.extend(without.map(|without| format!("With {field} {current}: {without}.")));
     let patch = Map::from_iter([(field.to_owned(), current.into())]);
@@ -642,13 +762,13 @@ fn corrected(
 
 impl Words for AboveMax {
     fn text(&self, about: &About<'_>) -> Text {
-        corrected(about, self.0, "maxReplicas", "above", "--max")
+        MAX.correction(about, &self.0)
     }
 }
 
 impl Words for BelowMin {
     fn text(&self, about: &About<'_>) -> Text {
-        corrected(about, self.0, "minReplicas", "below", "--min")
+        MIN.correction(about, &self.0)
     }
 }
 

@@ -1313,3 +1313,45 @@ fn the_object_that_is_meant() {
         assert_eq!(said(code, &items).advice.text(), want);
     }
 }
+
+/// Who has lowered the maximum, and what to raise it to, by the status and the fields of a GitOps tool.
+#[test]
+fn a_maximum_that_was_lowered_names_its_writer() {
+    let at = "2026-11-21T05:59:00Z";
+    let lowered = |manager: &Value| {
+        json!({"metadata": {"managedFields": manager}, "spec": {"maxReplicas": 4},
+            "status": {"currentReplicas": 9, "desiredReplicas": 4, "lastScaleTime": at, "conditions": [
+                {"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}})
+    };
+    let text = |manager: &Value| {
+        let items = state(&[cpu()], &["90m"; 4]);
+        said(Code::AboveMax, &with(&items, "HorizontalPodAutoscaler", &lowered(manager)))
+    };
+    let writer = json!([{"manager": "argocd-controller", "operation": "Update",
+        "time": "2026-11-21T05:58:50Z", "fieldsV1": {"f:spec": {"f:maxReplicas": {}}}}]);
+    let told = text(&writer);
+    assert_eq!(
+        told.summary,
+        "9 replicas were above maxReplicas (4), which argocd-controller wrote, so the controller set 4 \
+         60s ago and ignored the metrics"
+    );
+    assert_eq!(
+        told.evidence,
+        [
+            "The controller corrected that at 05:59:00Z without considering metrics, stabilization or rate \
+             limits.",
+            "The field manager argocd-controller wrote maxReplicas, and last changed the HPA at 05:58:50Z \
+             (70s ago).",
+            "With maxReplicas 9: 8 replicas.",
+            "Argo CD writes hpa/web: change it in its repository, or the next sync may undo a patch.",
+        ]
+    );
+    let again = "If 4 is not meant, raise maxReplicas again (predict --max 9).";
+    assert_eq!(told.advice.text(), again);
+    assert_eq!(told.commands.len(), 2);
+    // Without managed fields, a command shows them.
+    let unknown = text(&json!([]));
+    assert_eq!(unknown.advice.text(), again);
+    let fields = "kubectl get hpa web -n default -o yaml --show-managed-fields";
+    assert_eq!(unknown.commands.last().map(String::as_str), Some(fields));
+}

@@ -8,7 +8,7 @@ use super::candidate::WorkloadManifest;
 use super::pods::known_selector;
 use super::requests::{NewRequest, RequestChange, set_requests};
 use super::{Override, Reported};
-use crate::apimachinery::managed_fields::ManagedFieldsEntry;
+use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
 use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::{Labels, Selector};
 use crate::apimachinery::tool::Tool;
@@ -348,8 +348,8 @@ fn kept_beside(made: &[Made<'_>], template: &Pod, metrics: &[MetricSpec]) -> Opt
 /// Returns who has stated the replicas of a workload in a manifest, so that they are reset to 1 once the manifest does
 /// not state them any more. The API server keeps what it applied if someone else owns it as well.
 fn resets_replicas(managed: &[ManagedFieldsEntry]) -> Option<&str> {
-    let mut owners = managed.iter().filter(|it| it.owns_replicas);
-    let is_only = managed.iter().filter(|it| it.owns_replicas).count() == 1;
+    let mut owners = managed.iter().filter(|it| it.owns(SpecField::Replicas));
+    let is_only = managed.iter().filter(|it| it.owns(SpecField::Replicas)).count() == 1;
     let resets = |it: &&ManagedFieldsEntry| {
         let is_of_manifest =
             it.manager == "kubectl-client-side-apply" || Tool::of_manager(&it.manager).is_some();

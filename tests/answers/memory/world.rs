@@ -176,9 +176,7 @@ impl World {
             written: Written {
                 created: Some(whole(start)),
                 spec: Some(whole(start)),
-                status: None,
-                by_us: false,
-                tool: None,
+                ..Written::default()
             },
             spec,
             status: HpaStatus::default(),
@@ -450,8 +448,7 @@ impl World {
         self.hpa.uid = Some(format!("u{}", self.births));
         self.hpa.status = HpaStatus::default();
         let now = Some(whole(self.now));
-        self.hpa.written =
-            Written { created: now, spec: now, status: None, by_us: false, tool: None };
+        self.hpa.written = Written { created: now, spec: now, ..Written::default() };
         self.hpa.generation = self.hpa.generation.map(|_| 1);
         if self.at_once_on_start() {
             self.pass_at_once();

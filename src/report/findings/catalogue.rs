@@ -159,7 +159,8 @@ pub fn entry(code: Code) -> Entry {
         Code::Rounding => (
             "A metric is below the tolerance, but its proposal is rounded up to the current \
              replicas.",
-            "Raise the target to a value at which one replica fewer is enough.",
+            "Raise the target to a value at which one replica fewer is enough. If the metric is memory, all pods use about as much of it, and no other metric proposes as many \
+             replicas, then less load may never lead to fewer: raise the request or the target, or scale on another metric.",
         ),
         Code::HeldByWindow => (
             "A recommendation within the stabilization window decides. The controller uses the \
@@ -266,7 +267,8 @@ pub fn entry(code: Code) -> Entry {
         ),
         Code::WithinTolerance => (
             "A metric is off its target, but within the tolerance, so the replicas stay.",
-            "Nothing to do. To have the HPA react, set the tolerance in its behavior (Kubernetes 1.35 or newer).",
+            "Nothing to do. To have the HPA react, set the tolerance in its behavior (Kubernetes 1.35 \
+             or newer). Memory below its target that keeps the replicas at any load is described at `rounding`.",
         ),
     };
     Entry { when, advice }

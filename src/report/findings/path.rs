@@ -9,9 +9,9 @@ use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
 use crate::calendar::Calendar;
 use crate::engine::decision::{Direction, RateLimit};
 use crate::findings::path::{
-    AboveMax, AtMax, AtMin, BelowMin, Bound, Cause, Changed, Corrected, CorrectedBefore,
-    Correction, DirectionDisabled, HeldByWindow, Keeper, OtherTarget, RateLimited, Rounding,
-    Suspicion, SwitchedOff, Then, WithinTolerance,
+    AboveMax, AlikeMemory, AtMax, AtMin, BelowMin, Bound, Cause, Changed, Corrected,
+    CorrectedBefore, Correction, DirectionDisabled, HeldByWindow, Keeper, OtherTarget, RateLimited,
+    Rounding, Suspicion, SwitchedOff, Then, WithinTolerance,
 };
 use crate::pass::Origin;
 use crate::report::words::{
@@ -76,15 +76,19 @@ impl Words for WithinTolerance {
         }
         let rules = rules(if self.ratio > 1.0 { Direction::Up } else { Direction::Down });
         let narrower = self.narrower.filter(|_| self.has_field).map(|it| f64::from(it) / 100.0);
-        let (advice, commands) = match narrower {
-            Some(narrower) => (
+        let memory = self.memory.zip(self.borders.as_ref());
+        let (advice, commands) = match (memory, narrower) {
+            (Some((memory, borders)), _) => {
+                memory.advice(about, self.metric, borders, self.target.as_ref())
+            }
+            (None, Some(narrower)) => (
                 Remedy::SetTolerance.says(format!(
                     "Nothing to do; to have it react, set {} to {narrower}.",
                     about.field(&format!("behavior.{rules}.tolerance"))
                 )),
                 vec![about.predict(&format!("--set behavior.{rules}.tolerance={narrower}"))],
             ),
-            None => match &self.target {
+            (None, None) => match &self.target {
                 Some(OtherTarget { target: to, proposal }) => {
                     let to = target(to);
                     let flags = about.target_flags(self.metric, &to);
@@ -120,7 +124,7 @@ impl Words for Rounding {
         let label = about.label(self.metric);
         let mut evidence = Vec::new();
         if let Some(borders) = &self.borders {
-            if let Some(with) = self.one_fewer {
+            if let Some(with) = self.one_fewer.filter(|_| self.memory.is_none()) {
                 let wanted = target(about.target_of(self.metric));
                 evidence.push(format!(
                     "The same load on {} would be {} of {wanted}.",
@@ -140,8 +144,12 @@ impl Words for Rounding {
         }
         let exact = number((self.exact * 100.0).round() / 100.0);
         let also: Vec<String> = self.beside.iter().map(|metric| about.label(*metric)).collect();
-        let (advice, commands) = match &self.target {
-            Some(OtherTarget { target: to, proposal }) => {
+        let memory = self.memory.zip(self.borders.as_ref());
+        let (advice, commands) = match (memory, &self.target) {
+            (Some((memory, borders)), other) => {
+                memory.advice(about, self.metric, borders, other.as_ref())
+            }
+            (None, Some(OtherTarget { target: to, proposal })) => {
                 let to = target(to);
                 (
                     Remedy::RaiseTarget.says(format!(
@@ -154,8 +162,8 @@ impl Words for Rounding {
                         .collect(),
                 )
             }
-            None if also.is_empty() => (Remedy::Nothing.says(NOTHING_TO_DO), vec![]),
-            None => {
+            (None, None) if also.is_empty() => (Remedy::Nothing.says(NOTHING_TO_DO), vec![]),
+            (None, None) => {
                 let propose = if also.len() == 1 { "proposes" } else { "propose" };
                 (
                     Remedy::Nothing.says(format!(
@@ -178,6 +186,38 @@ impl Words for Rounding {
             commands,
             objects: about.own(),
         }
+    }
+}
+
+impl AlikeMemory {
+    /// Words what keeps the replicas at any load, and what ends that.
+    fn advice(
+        &self,
+        about: &About<'_>,
+        metric: usize,
+        borders: &Borders,
+        other: Option<&OtherTarget>,
+    ) -> (Advice, Vec<String>) {
+        let own = about.target_of(metric);
+        let to = other.map(|other| target(&other.target));
+        let flags = to.as_ref().and_then(|to| about.target_flags(metric, to));
+        let hint = flags.as_deref().map(|flags| about.try_it(flags)).unwrap_or_default();
+        let raise = match (own.average_utilization, &to) {
+            (Some(_), Some(to)) => format!("raise the memory request, or the target to {to}{hint}"),
+            (Some(_), None) => "raise the memory request".to_owned(),
+            (None, Some(to)) => format!("raise the target to {to}{hint}"),
+            (None, None) => "raise the target".to_owned(),
+        };
+        let instead = if self.has_others { "drop this metric" } else { "scale on load" };
+        let advice = format!(
+            "The same memory on {} would be {} of {}, and pods seldom free memory when the load falls. \
+             For fewer replicas, {raise}, or {instead}.",
+            count(self.fewer, "pod"),
+            value(borders, self.one_fewer),
+            target(own)
+        );
+        let commands = flags.iter().map(|flags| about.predict(flags)).collect();
+        (Remedy::RaiseRequestOrTarget.says(advice), commands)
     }
 }
 

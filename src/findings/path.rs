@@ -52,10 +52,12 @@ pub struct WithinTolerance {
 /// alone keeps the replicas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AlikeMemory {
-    /// One replica fewer.
-    pub fewer: i32,
-    /// What the metric would be if those shared the same memory, in the unit of its target.
+    /// The metric, in the unit of its target.
+    pub now: i64,
+    /// What it would be if one pod fewer shared the same memory, which is above the target.
     pub one_fewer: i64,
+    /// One pod fewer.
+    pub fewer: i32,
     /// Whether there are other metrics, which propose fewer.
     pub has_others: bool,
 }
@@ -496,14 +498,18 @@ fn alike_memory<'p>(
     current: i32,
 ) -> Option<AlikeMemory> {
     let proposal = metric.proposal().filter(|it| it.filled.is_none())?;
+    let counted =
+        proposal.counted.as_ref().filter(|it| usize::try_from(current) == Ok(it.ready))?;
     let mut others = case.metrics().filter(|it| it.index != metric.index);
     let keeps = |it: &MetricStep| it.proposal().is_none_or(|it| it.replicas >= current);
-    if metric.name != "memory" || !is_alike(case, metric) || others.any(keeps) {
+    let fewer = current - 1;
+    let fits = proposal.ratio * f64::from(current) <= f64::from(fewer);
+    if metric.name != "memory" || fits || !is_alike(case, metric) || others.any(keeps) {
         return None;
     }
-    let fewer = current - 1;
-    let one_fewer = shared_by(borders.now?, proposal.counted.as_ref()?, fewer)?;
-    Some(AlikeMemory { fewer, one_fewer, has_others: case.metrics().count() > 1 })
+    let now = borders.now?;
+    let one_fewer = shared_by(now, counted, fewer)?;
+    Some(AlikeMemory { now, one_fewer, fewer, has_others: case.metrics().count() > 1 })
 }
 
 /// Returns the value of a metric if fewer replicas shared what the counted pods use.

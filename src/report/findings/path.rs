@@ -76,19 +76,15 @@ impl Words for WithinTolerance {
         }
         let rules = rules(if self.ratio > 1.0 { Direction::Up } else { Direction::Down });
         let narrower = self.narrower.filter(|_| self.has_field).map(|it| f64::from(it) / 100.0);
-        let memory = self.memory.zip(self.borders.as_ref());
-        let (advice, commands) = match (memory, narrower) {
-            (Some((memory, borders)), _) => {
-                memory.advice(about, self.metric, borders, self.target.as_ref())
-            }
-            (None, Some(narrower)) => (
+        let (advice, commands) = match narrower {
+            Some(narrower) => (
                 Remedy::SetTolerance.says(format!(
                     "Nothing to do; to have it react, set {} to {narrower}.",
                     about.field(&format!("behavior.{rules}.tolerance"))
                 )),
                 vec![about.predict(&format!("--set behavior.{rules}.tolerance={narrower}"))],
             ),
-            (None, None) => match &self.target {
+            None => match &self.target {
                 Some(OtherTarget { target: to, proposal }) => {
                     let to = target(to);
                     let flags = about.target_flags(self.metric, &to);
@@ -106,7 +102,7 @@ impl Words for WithinTolerance {
             true => ", with values assumed for pods that do not count,",
             false => "",
         };
-        Text {
+        let rule = Text {
             summary: format!(
                 "{label}{assumed} is {off} {side} its target of {wanted}, within the tolerance of \
                  {tolerance}"
@@ -115,6 +111,12 @@ impl Words for WithinTolerance {
             advice,
             commands,
             objects: about.own(),
+        };
+        match self.memory.zip(self.borders.as_ref()) {
+            Some((memory, borders)) => {
+                memory.text(about, self.metric, borders, self.target.as_ref(), rule)
+            }
+            None => rule,
         }
     }
 }
@@ -144,12 +146,8 @@ impl Words for Rounding {
         }
         let exact = number((self.exact * 100.0).round() / 100.0);
         let also: Vec<String> = self.beside.iter().map(|metric| about.label(*metric)).collect();
-        let memory = self.memory.zip(self.borders.as_ref());
-        let (advice, commands) = match (memory, &self.target) {
-            (Some((memory, borders)), other) => {
-                memory.advice(about, self.metric, borders, other.as_ref())
-            }
-            (None, Some(OtherTarget { target: to, proposal })) => {
+        let (advice, commands) = match &self.target {
+            Some(OtherTarget { target: to, proposal }) => {
                 let to = target(to);
                 (
                     Remedy::RaiseTarget.says(format!(
@@ -162,8 +160,8 @@ impl Words for Rounding {
                         .collect(),
                 )
             }
-            (None, None) if also.is_empty() => (Remedy::Nothing.says(NOTHING_TO_DO), vec![]),
-            (None, None) => {
+            None if also.is_empty() => (Remedy::Nothing.says(NOTHING_TO_DO), vec![]),
+            None => {
                 let propose = if also.len() == 1 { "proposes" } else { "propose" };
                 (
                     Remedy::Nothing.says(format!(
@@ -175,7 +173,7 @@ impl Words for Rounding {
                 )
             }
         };
-        Text {
+        let rule = Text {
             summary: format!(
                 "{label} needs {exact} replicas for its target, which is rounded up to the current \
                  {}",
@@ -185,39 +183,55 @@ impl Words for Rounding {
             advice,
             commands,
             objects: about.own(),
+        };
+        match self.memory.zip(self.borders.as_ref()) {
+            Some((memory, borders)) => {
+                memory.text(about, self.metric, borders, self.target.as_ref(), rule)
+            }
+            None => rule,
         }
     }
 }
 
 impl AlikeMemory {
-    /// Words what keeps the replicas at any load, and what ends that.
-    fn advice(
+    /// Words the memory instead of the rule that it keeps the replicas by, which is evidence then.
+    fn text(
         &self,
         about: &About<'_>,
         metric: usize,
         borders: &Borders,
         other: Option<&OtherTarget>,
-    ) -> (Advice, Vec<String>) {
+        rule: Text,
+    ) -> Text {
         let own = about.target_of(metric);
         let to = other.map(|other| target(&other.target));
         let flags = to.as_ref().and_then(|to| about.target_flags(metric, to));
         let hint = flags.as_deref().map(|flags| about.try_it(flags)).unwrap_or_default();
         let raise = match (own.average_utilization, &to) {
-            (Some(_), Some(to)) => format!("raise the memory request, or the target to {to}{hint}"),
-            (Some(_), None) => "raise the memory request".to_owned(),
-            (None, Some(to)) => format!("raise the target to {to}{hint}"),
-            (None, None) => "raise the target".to_owned(),
+            (Some(_), Some(_)) => format!("raise request or target{hint}"),
+            (Some(_), None) => "raise the request".to_owned(),
+            (None, _) => format!("raise the target{hint}"),
         };
-        let instead = if self.has_others { "drop this metric" } else { "scale on load" };
-        let advice = format!(
-            "The same memory on {} would be {} of {}, and pods seldom free memory when the load falls. \
-             For fewer replicas, {raise}, or {instead}.",
-            count(self.fewer, "pod"),
-            value(borders, self.one_fewer),
-            target(own)
-        );
-        let commands = flags.iter().map(|flags| about.predict(flags)).collect();
-        (Remedy::RaiseRequestOrTarget.says(advice), commands)
+        let instead = if self.has_others { "drop the metric" } else { "scale on load" };
+        let mut evidence = vec![sentence(&format!("{}.", rule.summary))];
+        evidence.extend(rule.evidence);
+        Text {
+            summary: format!(
+                "{} is {} of {} on {}, and would be {} on {}",
+                about.label(metric),
+                value(borders, self.now),
+                target(own),
+                count(self.fewer + 1, "pod"),
+                value(borders, self.one_fewer),
+                self.fewer
+            ),
+            evidence,
+            advice: Remedy::RaiseRequestOrTarget.says(format!(
+                "Pods seldom free memory when the load falls: for fewer, {raise}, or {instead}."
+            )),
+            commands: flags.iter().map(|flags| about.predict(flags)).collect(),
+            objects: rule.objects,
+        }
     }
 }
 

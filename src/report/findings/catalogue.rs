@@ -260,6 +260,12 @@ pub fn entry(code: Code) -> Entry {
              the stabilization window of scaling down is shorter than the time from one scale-up to the next on average.",
             "Lengthen the window, so that it lasts from one peak to the next.",
         ),
+        Code::UnevenLoad => (
+            "At most half of the counted pods are at 90% or more of a cpu limit, and the others use no more than half \
+             of the target, so the average is not above it. The controller looks at the average only.",
+            "Find out why the work goes to few pods: sticky sessions, connections that stay open, or one consumer or \
+             leader. More replicas help only if it spreads.",
+        ),
         Code::StaleSamples => (
             "Samples are older than a minute and twice their window, so the pass answers what was true then; or they are \
              far from the clock of the pass.",

@@ -54,6 +54,7 @@ impl Code {
             | Self::SuspectUnit
             | Self::MemoryBaseline
             | Self::UnreachableTarget
+            | Self::UnevenLoad
             | Self::Flapping
             | Self::FinishedPods
             | Self::ForeignPods
@@ -170,7 +171,7 @@ fn cause_of(case: &Case<'_>, finding: &Finding, found: &[Finding]) -> Option<Cod
         Facts::WithinTolerance(_) | Facts::Rounding(_) => {
             let answer = case.answer();
             by(&|it| match &it.facts {
-                Facts::StaleSamples(_) => it.explains,
+                Facts::StaleSamples(_) | Facts::UnevenLoad(_) => it.explains,
                 _ => it.changes_proposal(|proposal| Some(proposal) != answer.proposal),
             })
         }

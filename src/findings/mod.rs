@@ -177,6 +177,7 @@ catalogue! {
     MemoryBaseline(requests) = "memory-baseline",
     UnreachableTarget(requests) = "unreachable-target",
     RequestTooSmall(requests) = "request-too-small",
+    UnevenLoad(values) = "uneven-load",
     StaleSamples(values) = "stale-samples",
     SelectorMissing(owners) = "selector-missing",
     SelectorMatchesNothing(owners) = "selector-matches-nothing",
@@ -303,6 +304,7 @@ impl Code {
             Self::MemoryBaseline,
             Self::UnreachableTarget,
             Self::RequestTooSmall,
+            Self::UnevenLoad,
             Self::StaleSamples,
             Self::SelectorMissing,
             Self::SelectorMatchesNothing,
@@ -437,6 +439,8 @@ fn find_in(case: &Case<'_>, ignored: &[Code]) -> Vec<Finding> {
     found.extend(owners::old_revision(case));
     found.extend(pods::terminating(case));
     found.extend(pods::starting(case));
+    let uneven = values::uneven_load(case, &found);
+    found.extend(uneven);
     // What explains the failure of a metric explains it whether or not it is shown.
     let uncounted = pods::uncounted(case, &found);
     found.extend(uncounted);

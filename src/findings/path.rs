@@ -4,7 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::last_pass::LastPass;
-use super::requests::limits_keep_below;
+use super::requests::{is_alike, limits_keep_below};
 use super::writer::by;
 use super::{Case, Facts, Finding, Next, Severity};
 use crate::apimachinery::managed_fields::SpecField;
@@ -44,6 +44,22 @@ pub struct WithinTolerance {
     pub narrower: Option<u8>,
     /// The nearest target with which the pass proposes other replicas now, if there is one.
     pub target: Option<OtherTarget>,
+    /// What keeps the replicas at any load, if it is memory.
+    pub memory: Option<AlikeMemory>,
+}
+
+/// Memory below its target of which all pods use about as much, so it is probably not the load that they share. It
+/// alone keeps the replicas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AlikeMemory {
+    /// The metric, in the unit of its target.
+    pub now: i64,
+    /// What it would be if one pod fewer shared the same memory, which is above the target.
+    pub one_fewer: i64,
+    /// One pod fewer.
+    pub fewer: i32,
+    /// Whether there are other metrics, which propose fewer.
+    pub has_others: bool,
 }
 
 /// A metric is below the tolerance, and rounding up keeps the replicas.
@@ -67,6 +83,8 @@ pub struct Rounding {
     pub beside: Vec<usize>,
     /// How long a higher recommendation holds back scaling down.
     pub window: Option<SignedDuration>,
+    /// What keeps the replicas at any load, if it is memory.
+    pub memory: Option<AlikeMemory>,
 }
 
 /// Another target of a metric.
@@ -365,18 +383,24 @@ pub(super) fn within_tolerance(case: &Case<'_>) -> Option<Finding> {
         Direction::Up => *current < spec.max_replicas,
         Direction::Down => *current > spec.min_replicas.unwrap_or(1),
     };
+    let borders = Borders::find(case.pass, winner.index);
+    let current = case.decision().replicas_before().filter(has_room);
+    let memory = current
+        .filter(|_| side == Direction::Down)
+        .and_then(|current| alike_memory(case, winner, borders?, current));
     // Where the tolerance can be set, that is the better way.
-    let current = case.decision().replicas_before().filter(|it| !has_field && has_room(it));
+    let current = current.filter(|_| !has_field || memory.is_some());
     let target = current.and_then(|current| other_target(case, winner, current, side));
     let facts = WithinTolerance {
         metric: winner.index,
         ratio,
         tolerance: if ratio > 1.0 { winner.tolerance.up } else { winner.tolerance.down },
-        borders: Borders::find(case.pass, winner.index),
+        borders,
         is_filled: is_filled(winner),
         has_field,
         narrower: narrower(case, winner.index, ratio),
         target,
+        memory,
     };
     Some(Finding::explaining(Severity::Info, facts))
 }
@@ -443,10 +467,7 @@ pub(super) fn rounding(case: &Case<'_>) -> Option<Finding> {
     let counted = proposal.counted.as_ref().filter(|_| is_shared);
     let shared = borders.and_then(|borders| borders.now).zip(counted);
     let fewer = current - 1;
-    let one_fewer = |(now, counted): (i64, &PodCounts)| {
-        let total = i128::from(now) * i128::try_from(counted.ready).ok()?;
-        i64::try_from(total / i128::from(fewer)).ok()
-    };
+    let one_fewer = |(now, counted): (i64, &PodCounts)| shared_by(now, counted, fewer);
     let window = case.decision().trace.iter().find_map(|step| match step {
         Step::Stabilize { down_window, .. } => Some(*down_window),
         _ => None,
@@ -459,13 +480,42 @@ pub(super) fn rounding(case: &Case<'_>) -> Option<Finding> {
         replicas: current,
         exact,
         fewer,
-        one_fewer: shared.filter(|_| fewer > 0).and_then(one_fewer),
+        one_fewer: shared.and_then(one_fewer),
         borders,
         target: other_target(case, winner, current, Direction::Down),
         beside: case.metrics().filter(also).map(|it| it.index).collect(),
         window,
+        memory: borders.and_then(|borders| alike_memory(case, winner, borders, current)),
     };
     Some(Finding::explaining(Severity::Info, facts))
+}
+
+/// Returns what memory that does not fall with the load means for one replica fewer, if it alone keeps the replicas.
+fn alike_memory<'p>(
+    case: &Case<'p>,
+    metric: &'p MetricStep,
+    borders: Borders,
+    current: i32,
+) -> Option<AlikeMemory> {
+    let proposal = metric.proposal().filter(|it| it.filled.is_none())?;
+    let counted =
+        proposal.counted.as_ref().filter(|it| usize::try_from(current) == Ok(it.ready))?;
+    let mut others = case.metrics().filter(|it| it.index != metric.index);
+    let keeps = |it: &MetricStep| it.proposal().is_none_or(|it| it.replicas >= current);
+    let fewer = current - 1;
+    let fits = proposal.ratio * f64::from(current) <= f64::from(fewer);
+    if metric.name != "memory" || fits || !is_alike(case, metric) || others.any(keeps) {
+        return None;
+    }
+    let now = borders.now?;
+    let one_fewer = shared_by(now, counted, fewer)?;
+    Some(AlikeMemory { now, one_fewer, fewer, has_others: case.metrics().count() > 1 })
+}
+
+/// Returns the value of a metric if fewer replicas shared what the counted pods use.
+fn shared_by(now: i64, counted: &PodCounts, fewer: i32) -> Option<i64> {
+    let total = i128::from(now) * i128::try_from(counted.ready).ok()?;
+    i64::try_from(total.checked_div(fewer.into())?).ok()
 }
 
 /// Half of the last digit of a number of replicas that is shown.

@@ -411,6 +411,21 @@ fn counted<'p>(
     ready.map(|row| (row, case.pod_of(row)))
 }
 
+/// Whether usages are similar: the lowest is this share of the highest.
+fn are_alike(least: i64, most: i64) -> bool {
+    const ALIKE: f64 = 0.8;
+    least as f64 >= most as f64 * ALIKE
+}
+
+/// Whether at least two pods count in a metric of a resource, and all use about the same.
+pub(super) fn is_alike<'p>(case: &Case<'p>, step: &'p MetricStep) -> bool {
+    let usages: Vec<i64> = counted(case, step).filter_map(|(row, _)| row.value).collect();
+    let ends = usages.iter().min().zip(usages.iter().max());
+    step.is_resource()
+        && usages.len() > 1
+        && ends.is_some_and(|(least, most)| are_alike(*least, *most))
+}
+
 /// Returns a finding that explains the pass if the result differs without the problem.
 fn compared(
     case: &Case<'_>,
@@ -754,8 +769,6 @@ impl<'p> Revisions<'p> {
 
 /// `memory-baseline`
 pub(super) fn memory_baseline(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
-    /// Pods with similar usage: the lowest is this share of the highest.
-    const ALIKE: f64 = 0.8;
     /// A pod that has been running for this long has what it needs.
     const SETTLED: SignedDuration = SignedDuration::from_mins(10);
     let memory = |step: &&MetricStep| step.name == "memory" && step.is_resource();
@@ -799,11 +812,10 @@ pub(super) fn memory_baseline(case: &Case<'_>, found: &[Finding]) -> Option<Find
     }
     let (least, most) = (*usages.iter().min()?, *usages.iter().max()?);
     let (oldest, newest) = (*starts.iter().min()?, *starts.iter().max()?);
-    let is_alike = least as f64 >= most as f64 * ALIKE;
     // Later pods have not relieved the earlier ones, or no more pods have been allowed for long.
     let have_not_helped = now.duration_since(oldest) >= now.duration_since(newest) * 2;
     let is_at_max = case.decision().replicas_before()? >= case.snapshot().hpa.spec.max_replicas;
-    if usages.len() < 2 || !is_alike || !(have_not_helped || is_at_max) {
+    if usages.len() < 2 || !are_alike(least, most) || !(have_not_helped || is_at_max) {
         return None;
     }
     let target = *targets.iter().max()?;

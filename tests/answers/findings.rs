@@ -104,7 +104,7 @@ fn each_thread_is_answered() {
 }
 
 /// The codes about metrics, and about pods as metrics are read of them.
-const OF_METRICS: [Code; 18] = [
+const OF_METRICS: [Code; 19] = [
     Code::MissingRequest,
     Code::MetricsApiUnavailable,
     Code::MetricNotFound,
@@ -119,6 +119,7 @@ const OF_METRICS: [Code; 18] = [
     Code::MemoryBaseline,
     Code::UnreachableTarget,
     Code::RequestTooSmall,
+    Code::UnevenLoad,
     Code::StaleSamples,
     Code::SelectorMissing,
     Code::SelectorMatchesNothing,
@@ -983,6 +984,18 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
                 ("request", most == Some(it.request)),
                 ("share", percent == Some((it.share * 100.0).round()) && it.share >= 2.0),
                 ("enough", it.enough.milli_value() > it.request),
+            ]
+        }
+        Facts::UnevenLoad(it) => {
+            let rows = || ready(it.metric);
+            let is_busy = |row: &&PodRow| it.busy.iter().any(|own| **own == *name_of(row));
+            let others: Vec<i64> =
+                rows().filter(|row| !is_busy(row)).filter_map(|row| row.value).collect();
+            vec![
+                ("usage", usage(&it.busy[0], &it.container, "cpu") == Some(it.usage)),
+                ("limit", it.usage as f64 >= it.limit as f64 * 0.9),
+                ("others", others.len() == it.others && it.busy.len() <= it.others),
+                ("mean", others.iter().sum::<i64>() / others.len() as i64 == it.mean),
             ]
         }
         Facts::Flapping(it) => {

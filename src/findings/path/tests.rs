@@ -500,3 +500,70 @@ fn an_earlier_correction_is_told_while_nothing_has_scaled_since() {
     });
     assert_eq!(earlier, Some(9));
 }
+
+/// Pods that each request 100Mi of memory, with a target of 80%: fewer of them cannot share what each needs.
+#[test]
+fn memory_that_each_pod_needs_keeps_the_replicas() {
+    let state = |metrics: &[Value], cpu: &str, usages: [&str; 4]| {
+        let requests = json!([build::with(
+            build::requesting("app", "100m"),
+            &json!({"resources": {"requests": {"memory": "100Mi"}}})
+        )]);
+        let items = state(metrics, &[cpu; 4]);
+        let mut items = with(&items, "Pod", &json!({"spec": {"containers": requests}}));
+        let all = items.iter_mut().filter(|it| it["kind"] == "PodMetrics");
+        for (item, usage) in all.zip(usages) {
+            item["containers"][0]["usage"]["memory"] = json!(usage);
+        }
+        items
+    };
+    let memory = || build::resource("memory", &build::utilization(80));
+    let cpu = || build::resource("cpu", &build::utilization(50));
+    let kept = |items: &[Value]| {
+        found(items).into_iter().find_map(|it| match it.facts {
+            Facts::Rounding(it) => Some((Code::Rounding, it.memory, it.target)),
+            Facts::WithinTolerance(it) => Some((Code::WithinTolerance, it.memory, it.target)),
+            _ => None,
+        })
+    };
+    for (about, items, code, want) in [
+        // 78 × 4 is 312, which is 104 for each of 3.
+        (
+            "within",
+            state(&[memory()], "10m", ["78Mi"; 4]),
+            Code::WithinTolerance,
+            Some((104, false, Some(104))),
+        ),
+        (
+            "rounded",
+            state(&[memory()], "10m", ["70Mi"; 4]),
+            Code::Rounding,
+            Some((93, false, Some(94))),
+        ),
+        (
+            "beside",
+            state(&[memory(), cpu()], "10m", ["70Mi"; 4]),
+            Code::Rounding,
+            Some((93, true, Some(94))),
+        ),
+        (
+            "shared",
+            state(&[memory()], "10m", ["78Mi", "78Mi", "96Mi", "60Mi"]),
+            Code::WithinTolerance,
+            None,
+        ),
+        ("above", state(&[memory()], "10m", ["82Mi"; 4]), Code::WithinTolerance, None),
+        ("with cpu", state(&[memory(), cpu()], "40m", ["70Mi"; 4]), Code::Rounding, None),
+        (
+            "at the minimum",
+            with_spec(&state(&[memory()], "10m", ["78Mi"; 4]), &json!({"minReplicas": 4})),
+            Code::WithinTolerance,
+            None,
+        ),
+    ] {
+        let (told, memory, target) = kept(&items).unwrap();
+        let target = target.and_then(|it| it.target.average_utilization);
+        let memory = memory.map(|it| (it.one_fewer, it.has_others, target));
+        assert_eq!((told, memory), (code, want), "{about}");
+    }
+}

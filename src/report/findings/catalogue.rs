@@ -159,7 +159,8 @@ pub fn entry(code: Code) -> Entry {
         Code::Rounding => (
             "A metric is below the tolerance, but its proposal is rounded up to the current \
              replicas.",
-            "Raise the target to a value at which one replica fewer is enough.",
+            "Raise the target to a value at which one replica fewer is enough. If the metric is memory, all pods use about as much of it, and no other metric proposes as many \
+             replicas, then less load may never lead to fewer: raise the request or the target, or scale on another metric.",
         ),
         Code::HeldByWindow => (
             "A recommendation within the stabilization window decides. The controller uses the \
@@ -259,6 +260,12 @@ pub fn entry(code: Code) -> Entry {
              the stabilization window of scaling down is shorter than the time from one scale-up to the next on average.",
             "Lengthen the window, so that it lasts from one peak to the next.",
         ),
+        Code::UnevenLoad => (
+            "At most half of the counted pods are at 90% or more of a cpu limit, and the others use no more than half \
+             of the target, so the average is not above it. The controller looks at the average only.",
+            "Find out why the work goes to few pods: sticky sessions, connections that stay open, or one consumer or \
+             leader. More replicas help only if it spreads.",
+        ),
         Code::StaleSamples => (
             "Samples are older than a minute and twice their window, so the pass answers what was true then; or they are \
              far from the clock of the pass.",
@@ -266,7 +273,8 @@ pub fn entry(code: Code) -> Entry {
         ),
         Code::WithinTolerance => (
             "A metric is off its target, but within the tolerance, so the replicas stay.",
-            "Nothing to do. To have the HPA react, set the tolerance in its behavior (Kubernetes 1.35 or newer).",
+            "Nothing to do. To have the HPA react, set the tolerance in its behavior (Kubernetes 1.35 \
+             or newer). Memory below its target that keeps the replicas at any load is described at `rounding`.",
         ),
     };
     Entry { when, advice }

@@ -198,6 +198,7 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
             Facts::SuspectUnit(facts) => facts,
             Facts::MemoryBaseline(facts) => facts,
             Facts::UnreachableTarget(facts) => facts,
+            Facts::UnevenLoad(facts) => facts,
             Facts::StaleSamples(facts) => facts,
             Facts::SelectorMissing(facts) => facts,
             Facts::SelectorMatchesNothing(facts) => facts,

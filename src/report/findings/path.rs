@@ -9,9 +9,9 @@ use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
 use crate::calendar::Calendar;
 use crate::engine::decision::{Direction, RateLimit};
 use crate::findings::path::{
-    AboveMax, AtMax, AtMin, BelowMin, Bound, Cause, Changed, Corrected, CorrectedBefore,
-    Correction, DirectionDisabled, HeldByWindow, Keeper, OtherTarget, RateLimited, Rounding,
-    Suspicion, SwitchedOff, Then, WithinTolerance,
+    AboveMax, AlikeMemory, AtMax, AtMin, BelowMin, Bound, Cause, Changed, Corrected,
+    CorrectedBefore, Correction, DirectionDisabled, HeldByWindow, Keeper, OtherTarget, RateLimited,
+    Rounding, Suspicion, SwitchedOff, Then, WithinTolerance,
 };
 use crate::pass::Origin;
 use crate::report::words::{
@@ -102,7 +102,7 @@ impl Words for WithinTolerance {
             true => ", with values assumed for pods that do not count,",
             false => "",
         };
-        Text {
+        let rule = Text {
             summary: format!(
                 "{label}{assumed} is {off} {side} its target of {wanted}, within the tolerance of \
                  {tolerance}"
@@ -111,6 +111,12 @@ impl Words for WithinTolerance {
             advice,
             commands,
             objects: about.own(),
+        };
+        match self.memory.zip(self.borders.as_ref()) {
+            Some((memory, borders)) => {
+                memory.text(about, self.metric, borders, self.target.as_ref(), rule)
+            }
+            None => rule,
         }
     }
 }
@@ -120,7 +126,7 @@ impl Words for Rounding {
         let label = about.label(self.metric);
         let mut evidence = Vec::new();
         if let Some(borders) = &self.borders {
-            if let Some(with) = self.one_fewer {
+            if let Some(with) = self.one_fewer.filter(|_| self.memory.is_none()) {
                 let wanted = target(about.target_of(self.metric));
                 evidence.push(format!(
                     "The same load on {} would be {} of {wanted}.",
@@ -167,7 +173,7 @@ impl Words for Rounding {
                 )
             }
         };
-        Text {
+        let rule = Text {
             summary: format!(
                 "{label} needs {exact} replicas for its target, which is rounded up to the current \
                  {}",
@@ -177,6 +183,54 @@ impl Words for Rounding {
             advice,
             commands,
             objects: about.own(),
+        };
+        match self.memory.zip(self.borders.as_ref()) {
+            Some((memory, borders)) => {
+                memory.text(about, self.metric, borders, self.target.as_ref(), rule)
+            }
+            None => rule,
+        }
+    }
+}
+
+impl AlikeMemory {
+    /// Words the memory instead of the rule that it keeps the replicas by, which is evidence then.
+    fn text(
+        &self,
+        about: &About<'_>,
+        metric: usize,
+        borders: &Borders,
+        other: Option<&OtherTarget>,
+        rule: Text,
+    ) -> Text {
+        let own = about.target_of(metric);
+        let to = other.map(|other| target(&other.target));
+        let flags = to.as_ref().and_then(|to| about.target_flags(metric, to));
+        let hint = flags.as_deref().map(|flags| about.try_it(flags)).unwrap_or_default();
+        let raise = match (own.average_utilization, &to) {
+            (Some(_), Some(_)) => format!("raise request or target{hint}"),
+            (Some(_), None) => "raise the request".to_owned(),
+            (None, _) => format!("raise the target{hint}"),
+        };
+        let instead = if self.has_others { "drop the metric" } else { "scale on load" };
+        let mut evidence = vec![sentence(&format!("{}.", rule.summary))];
+        evidence.extend(rule.evidence);
+        Text {
+            summary: format!(
+                "{} is {} of {} on {}, and would be {} on {}",
+                about.label(metric),
+                value(borders, self.now),
+                target(own),
+                count(self.fewer + 1, "pod"),
+                value(borders, self.one_fewer),
+                self.fewer
+            ),
+            evidence,
+            advice: Remedy::RaiseRequestOrTarget.says(format!(
+                "Pods seldom free memory when the load falls: for fewer, {raise}, or {instead}."
+            )),
+            commands: flags.iter().map(|flags| about.predict(flags)).collect(),
+            objects: rule.objects,
         }
     }
 }

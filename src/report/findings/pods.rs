@@ -588,7 +588,7 @@ impl<'a> About<'a> {
     }
 
     /// Returns the selector of the target, quoted for a shell.
-    fn selector(&self) -> Option<String> {
+    pub(super) fn selector(&self) -> Option<String> {
         let scale = self.pass.input.snapshot.scale.as_ref().ok()?;
         Some(shell_word(scale.selector.as_str()))
     }

@@ -1,5 +1,6 @@
 //! Words findings about metrics that fail.
 
+use super::command::Command;
 use super::remedy::Remedy;
 use super::{APART, About, Advice, Text, Words, names, told};
 use crate::apimachinery::names::{plural, shell_word};
@@ -71,11 +72,11 @@ fn points_at(ServedBy { api, service }: &ServedBy) -> String {
 }
 
 /// Returns the advice to let KEDA serve the external metrics, with a command that shows what does.
-fn point_at_keda(ServedBy { api, .. }: &ServedBy) -> (Advice, String) {
+fn point_at_keda(ServedBy { api, .. }: &ServedBy) -> (Advice, Command) {
     let advice = Remedy::PointApiService.says(format!(
         "Point the APIService {api} at KEDA's metrics server: only one server can serve external metrics."
     ));
-    (advice, format!("kubectl get apiservice {} -o yaml", shell_word(api)))
+    (advice, format!("kubectl get apiservice {} -o yaml", shell_word(api)).into())
 }
 
 /// `has`, `have`
@@ -107,13 +108,13 @@ impl About<'_> {
     }
 
     /// Returns a command that replaces a part of a metric.
-    fn replace(&self, path: &str, value: impl Into<serde_json::Value>) -> Option<String> {
+    fn replace(&self, path: &str, value: impl Into<serde_json::Value>) -> Option<Command> {
         let value: serde_json::Value = value.into();
         self.patch_metrics(&serde_json::json!([{"op": "replace", "path": path, "value": value}]))
     }
 
     /// Returns a command that asks a metrics API for what the controller asks it.
-    pub(super) fn ask(&self, metric: usize) -> String {
+    pub(super) fn ask(&self, metric: usize) -> Command {
         let spec = self.spec(metric);
         let namespace = &self.hpa().namespace;
         let scale = self.pass.input.snapshot.scale.as_ref().ok();
@@ -126,7 +127,7 @@ impl About<'_> {
             let query = if given.is_empty() { "" } else { "?" };
             let api = self.path_of(spec.api_group());
             let path = format!("{api}/namespaces/{namespace}/{rest}{query}{}", given.join("&"));
-            format!("kubectl get --raw {}", shell_word(&path))
+            format!("kubectl get --raw {}", shell_word(&path)).into()
         };
         match spec.source() {
             MetricSource::External(_) => raw(&name, &[("labelSelector", &selector)]),
@@ -147,7 +148,7 @@ impl About<'_> {
             }
             _ => {
                 let (namespace, selector) = (shell_word(namespace), shell_word(pods));
-                format!("kubectl top pods -n {namespace} -l {selector}")
+                format!("kubectl top pods -n {namespace} -l {selector}").into()
             }
         }
     }
@@ -198,7 +199,7 @@ impl Words for MetricsApiUnavailable {
             (_, Some(served_by)) => point_at_keda(served_by),
             (Unavailable::NotFound, None) if of_keda.is_none() => (
                 Remedy::InstallApi.says(format!("Correct the name, or install {serves}.")),
-                format!("kubectl get --raw {}", about.path_of(group)),
+                format!("kubectl get --raw {}", about.path_of(group)).into(),
             ),
             (Unavailable::Unserved, None) if of_keda.is_none() => (
                 Remedy::InstallApi.says(match adapter {
@@ -208,13 +209,15 @@ impl Words for MetricsApiUnavailable {
                     ),
                     None => format!("Install {serves}."),
                 }),
-                "kubectl get apiservices".to_owned(),
+                "kubectl get apiservices".into(),
             ),
             _ => (
                 Remedy::LookAtApi.says(format!("Look at {serves} and its APIService.")),
                 match &name {
-                    Some(name) => format!("kubectl describe apiservice {}", shell_word(name)),
-                    None => "kubectl get apiservices".to_owned(),
+                    Some(name) => {
+                        format!("kubectl describe apiservice {}", shell_word(name)).into()
+                    }
+                    None => "kubectl get apiservices".into(),
                 },
             ),
         };
@@ -305,7 +308,7 @@ impl Words for MetricNotFound {
             },
             evidence,
             advice,
-            commands: command.into_iter().chain([list]).collect(),
+            commands: command.into_iter().chain([list.into()]).collect(),
             objects: about.own(),
         }
     }
@@ -341,13 +344,13 @@ impl Words for MetricFailing {
                         });
                         about.replace(&path, value)
                     })
-                    .unwrap_or_else(|| "kubectl api-resources".to_owned()),
+                    .unwrap_or_else(|| "kubectl api-resources".into()),
             ),
             (Some(Refused { user, verb, resource }), _) => (
                 format!("{user} may not {verb} {resource}.{group}, {}", about.effect(&label)),
                 Remedy::Grant.says("Grant it the right with a Role or ClusterRole."),
                 // kubectl auth can-i knows only what discovery lists, and adapters need not list their metrics.
-                format!("{} --as={}", about.ask(*metric), shell_word(user)),
+                format!("{} --as={}", about.ask(*metric).line, shell_word(user)).into(),
             ),
             (None, None) => {
                 let summary = format!("{label} fails, {}: {}", about.effect("it"), end(message));
@@ -569,7 +572,7 @@ impl Words for ContainerMetricsMissing {
         let logs = |it: &Unmeasured| {
             let (pod, container) = (shell_word(&it.pod), shell_word(container));
             let previous = if it.restarts > 0 { " --previous" } else { "" };
-            format!("kubectl logs {pod} -c {container} {namespace}{previous}")
+            format!("kubectl logs {pod} -c {container} {namespace}{previous}").into()
         };
         let mut lacking = pods.iter().filter(|it| !it.has_container).peekable();
         let without: Vec<&str> = lacking.clone().map(|it| &*it.pod).collect();

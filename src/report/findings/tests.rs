@@ -12,7 +12,7 @@ use crate::report::Explanation;
 use crate::snapshot::hpa::HpaSpec;
 
 /// Returns the text about a code in a state.
-fn said(code: Code, items: &[Value]) -> Text {
+fn said(code: Code, items: &[Value]) -> Text<String> {
     let pass = pass(items);
     let views = views(&pass, &find(&pass));
     let view = views.into_iter().find(|view| view.code == code);
@@ -91,6 +91,49 @@ fn a_patch_of_what_a_tool_writes() {
         &with(&state(&[cpu()], &["52m"; 4]), "HorizontalPodAutoscaler", &managed("helm")),
     );
     assert!(!text.evidence.iter().any(|it| it.contains("undo")), "{text:?}");
+}
+
+/// Each command says of the object that it edits who writes it.
+#[test]
+fn an_edit_of_what_a_tool_writes() {
+    let managers = json!([{"manager": "helm"}]);
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default", "managedFields": managers},
+        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": {
+            "metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app"}]}}},
+    });
+    let owner = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web",
+        "controller": true}]);
+    let pods = json!({"metadata": {"ownerReferences": owner},
+        "spec": {"containers": [{"name": "app", "resources": {}}]}});
+    let bare = [with(&state(&[cpu()], &["50m"]), "Pod", &pods), vec![deployment]].concat();
+    let scaled_object = json!({
+        "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+        "metadata": {"name": "queue", "namespace": "default", "managedFields": managers},
+        "spec": {"scaleTargetRef": {"name": "web"}, "triggers": []},
+    });
+    let made = json!({"spec": {"maxReplicas": 4}, "metadata": {"ownerReferences": [{
+        "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "queue",
+        "controller": true}]}});
+    let busy = with(&state(&[cpu()], &["80m"; 4]), "HorizontalPodAutoscaler", &made);
+    for (code, items, command, object) in [
+        (Code::MissingRequest, bare, "kubectl set resources deployment/web ", "Deployment/web"),
+        (
+            Code::AtMax,
+            [busy, vec![scaled_object]].concat(),
+            "kubectl patch scaledobject queue ",
+            "ScaledObject/queue",
+        ),
+    ] {
+        let text = said(code, &items);
+        let want = format!(
+            "Helm writes {object}: change it in the values of its chart, or the next upgrade may undo \
+             a patch."
+        );
+        assert!(text.commands.iter().any(|it| it.starts_with(command)), "{text:?}");
+        assert_eq!(text.evidence.last(), Some(&want));
+    }
 }
 
 /// Each of these states once had a remedy that changed nothing, or made it worse.
@@ -599,7 +642,7 @@ fn a_bound_that_has_changed() {
 }
 
 /// Returns the text about a code in a state, if another spec than the running one is assumed.
-fn said_assuming(code: Code, items: &[Value], assume: impl Fn(&mut HpaSpec)) -> Text {
+fn said_assuming(code: Code, items: &[Value], assume: impl Fn(&mut HpaSpec)) -> Text<String> {
     let mut input = pass(items).input;
     input.observed = Some(input.snapshot.hpa.clone());
     assume(&mut input.snapshot.hpa.spec);

@@ -587,10 +587,14 @@ impl<'a> About<'a> {
     fn next(&self, next: Next) -> String {
         let earliest = future(self.now(), next.earliest);
         match next.likely {
-            Some(likely) if likely.time == next.earliest => format!(
-                "it goes to {} at {earliest} if the metrics keep proposing the same",
-                count(likely.replicas, "replica")
-            ),
+            Some(likely) if likely.time == next.earliest => {
+                let is_certain = likely.range.min == likely.range.max;
+                let at = if is_certain { "at" } else { "at the earliest at" };
+                format!(
+                    "it goes to {} {at} {earliest} if the metrics keep proposing the same",
+                    count(likely.replicas, "replica")
+                )
+            }
             Some(likely) => format!(
                 "it goes to {} at {} if the metrics keep proposing the same, and at {earliest} at \
                  the earliest",

@@ -63,12 +63,17 @@ impl Words for TargetNotFound {
         let advice = match (&self.meant, &self.elsewhere) {
             (_, Some(elsewhere)) => {
                 evidence.push(format!("{elsewhere}."));
-                let namespace = elsewhere.object_namespace.as_ref();
-                Remedy::CreateThere.says(format!(
-                    "Create the HPA in the namespace {}, where {} is: it scales nothing in another one.",
-                    namespace.unwrap_or(&elsewhere.default_namespace),
-                    elsewhere.object
-                ))
+                Remedy::CreateThere.says(match (&elsewhere.hpa_namespace, &elsewhere.object_namespace) {
+                    (Some(own), None) => format!(
+                        "State the namespace {own} in {} too: an HPA scales nothing in another one.",
+                        elsewhere.object
+                    ),
+                    (_, namespace) => format!(
+                        "Create the HPA in the namespace {}, where {} is: it scales nothing in another one.",
+                        namespace.as_ref().unwrap_or(&elsewhere.default_namespace),
+                        elsewhere.object
+                    ),
+                })
             }
             (Some(meant), None) => {
                 let version = &meant.api_version;

@@ -1315,6 +1315,12 @@ fn the_object_that_is_meant() {
     let busy = state(&[cpu()], &["90m"; 3]);
     let elsewhere =
         [without_scale(busy.clone()), vec![deployment("web", "shop", &json!({}))]].concat();
+    let unstated = {
+        let hpa = json!({"metadata": {"namespace": "shop"}});
+        let items = with(&without_scale(busy.clone()), "HorizontalPodAutoscaler", &hpa);
+        let no_namespace = json!({"metadata": {"namespace": null}});
+        [items, vec![deployment("web", "", &no_namespace)]].concat()
+    };
     let zero = with(&busy, "Scale", &json!({"spec": {"replicas": 0}, "status": {"replicas": 0}}));
     let rollout = json!({
         "apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
@@ -1339,6 +1345,11 @@ fn the_object_that_is_meant() {
             Code::TargetNotFound,
             elsewhere,
             "Create the HPA in the namespace shop, where Deployment/web is: it scales nothing in another one.",
+        ),
+        (
+            Code::TargetNotFound,
+            unstated,
+            "State the namespace shop in Deployment/web too: an HPA scales nothing in another one.",
         ),
         (
             Code::SwitchedOff,

@@ -153,6 +153,26 @@ impl About<'_> {
         }
     }
 
+    /// Words where a metric is looked up, if its series may be in another namespace: neither pods nor what KEDA serves
+    /// itself are.
+    fn looked_up(&self, metric: usize) -> Option<String> {
+        let namespace = &self.hpa().namespace;
+        match self.spec(metric).source() {
+            MetricSource::External(_) if self.hpa().scaled_object().is_none() => Some(format!(
+                "It is looked up in the namespace {namespace}, that of the HPA. prometheus-adapter looks at \
+                 series of others only under a rule with namespaced: false."
+            )),
+            MetricSource::Object(source) if !source.described_object.is_namespace() => {
+                let object = &source.described_object;
+                Some(format!(
+                    "It is looked up for {object} in the namespace {namespace}, that of the HPA: an object \
+                     of another one cannot be described."
+                ))
+            }
+            _ => None,
+        }
+    }
+
     /// Returns the path of a metrics API in the version that the controller asks.
     fn path_of(&self, group: &str) -> String {
         format!("/apis/{group}/{}", self.pass.input.surroundings.version_of(group))
@@ -256,6 +276,7 @@ impl Words for MetricNotFound {
             true => format!("It serves {near}."),
             false => format!("It serves {near} for {kind}."),
         }));
+        evidence.extend(about.looked_up(*metric).filter(|_| elsewhere.is_empty()));
         evidence.extend(served_by.as_ref().map(points_at));
         let described = match &elsewhere[..] {
             [] => None,
@@ -386,6 +407,8 @@ impl Words for MetricEmpty {
         evidence.extend(
             pods.as_ref().map(|pods| format!("The selector that is sent for the pods: {pods}.")),
         );
+        let assumed = about.of_candidate(*metric);
+        evidence.extend(about.looked_up(*metric).filter(|_| assumed.is_none()));
         let mut conditions = about.hpa().status.conditions.iter();
         let was_active = conditions.any(|it| it.type_ == "ScalingActive" && it.status == "True");
         if about.finding.explains && was_active {
@@ -394,7 +417,6 @@ impl Words for MetricEmpty {
                     .to_owned(),
             );
         }
-        let assumed = about.of_candidate(*metric);
         evidence.extend(
             age.filter(|_| assumed.is_none())
                 .map(|age| format!("The oldest of the pods started {} ago.", duration(age))),
@@ -421,10 +443,14 @@ impl Words for MetricEmpty {
                 None if !spec.is_total() => Remedy::FindSeries.says(
                     "Compare the labels namespace and pod of its series with the pods of the target.",
                 ),
-                None if selector.is_empty() => Remedy::FindSeries
-                    .says("Try the adapter's query; if no result means 0, let it return 0."),
-                None => Remedy::FindSeries
-                    .says("Try the adapter's query with this selector, or let it return 0."),
+                None => {
+                    let with = if selector.is_empty() { "" } else { " with this selector" };
+                    let namespace = &about.hpa().namespace;
+                    Remedy::FindSeries.says(format!(
+                        "Try the adapter's query{with} for the namespace {namespace}; if no result means 0, \
+                         let it return 0."
+                    ))
+                }
             },
         };
         // KEDA has yet to serve what its ScaledObject is to ask for, and no API knows a new container.

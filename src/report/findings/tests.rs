@@ -705,6 +705,44 @@ fn a_bound_in_a_disabled_direction() {
     assert_eq!(told(&[Code::DirectionDisabled]), (Severity::Info, leave.to_owned(), 0));
 }
 
+/// A series may be in another namespace than the one in which the controller looks.
+#[test]
+fn the_namespace_of_a_metric() {
+    let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject", "name": "web", "controller": true}]}});
+    let object = |kind: &str| {
+        json!({"type": "Object", "object": {
+            "describedObject": {"apiVersion": "v1", "kind": kind, "name": "lb"},
+            "metric": {"name": "queue"}, "target": build::value("10")}})
+    };
+    let queue = || build::external("queue", &build::average("10"));
+    let pods = json!({"type": "Pods", "pods": {
+        "metric": {"name": "queue"}, "target": build::average("10")}});
+    let external = "It is looked up in the namespace default, that of the HPA. prometheus-adapter looks at \
+                    series of others only under a rule with namespaced: false.";
+    let of_service = "It is looked up for Service/lb in the namespace default, that of the HPA: an object of \
+                      another one cannot be described.";
+    let unknown = |metric: Value, api: &str| {
+        let message = "the server could not find the metric queue for x";
+        let errors = json!({"errors": [{"api": api, "message": message}]});
+        with(&state(&[metric], &["50m"]), "ControllerState", &errors)
+    };
+    let empty = [state(&[queue()], &["50m"]), vec![build::queue(&[])]].concat();
+    let of_keda = with(&unknown(queue(), "external"), "HorizontalPodAutoscaler", &owner);
+    for (code, items, want) in [
+        (Code::MetricEmpty, empty, Some(external)),
+        (Code::MetricNotFound, unknown(queue(), "external"), Some(external)),
+        (Code::MetricNotFound, of_keda, None),
+        (Code::MetricNotFound, unknown(object("Service"), "custom"), Some(of_service)),
+        (Code::MetricNotFound, unknown(object("Namespace"), "custom"), None),
+        (Code::MetricNotFound, unknown(pods, "custom"), None),
+    ] {
+        let evidence = said(code, &items).evidence;
+        let told = evidence.iter().find(|it| it.starts_with("It is looked up"));
+        assert_eq!(told.map(String::as_str), want, "{code:?} {evidence:?}");
+    }
+}
+
 /// The metric is there, but for other objects, or from another server.
 #[test]
 fn a_metric_that_is_served_otherwise() {

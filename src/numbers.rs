@@ -92,6 +92,7 @@ pub(crate) fn age(age: SignedDuration) -> String {
         120..10800 => format!("{minutes}m"),
         10800..172_800 if minutes % 60 != 0 => format!("{hours}h{}m", minutes % 60),
         10800..172_800 => format!("{hours}h"),
+        172_800..691_200 if hours % 24 != 0 => format!("{days}d{}h", hours % 24),
         _ => format!("{days}d"),
     }
 }
@@ -277,9 +278,16 @@ mod tests {
 
     #[test]
     fn ages_have_two_units_at_most() {
-        for (seconds, text) in
-            [(119, "119s"), (200, "3m20s"), (57_128, "15h52m"), (90_000, "25h"), (200_000, "2d")]
-        {
+        for (seconds, text) in [
+            (119, "119s"),
+            (200, "3m20s"),
+            (57_128, "15h52m"),
+            (90_000, "25h"),
+            (200_000, "2d7h"),
+            (259_199, "2d23h"),
+            (259_200, "3d"),
+            (700_000, "8d"),
+        ] {
             assert_eq!(age(SignedDuration::from_secs(seconds)), text);
         }
     }

@@ -111,7 +111,15 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                 "" => "without a valid kind and apiVersion",
                 version => version,
             };
-            format!("skipped {count} {kind} ({version}): not used by a pass")
+            let target = &hpa.spec.scale_target_ref;
+            let why = match names::group(version) {
+                group if *kind == target.kind && group == target.group() => {
+                    "a pass uses only the Scale of the target"
+                }
+                "http.keda.sh" => "a pass uses only the HPA that KEDA creates",
+                _ => "not used by a pass",
+            };
+            format!("skipped {count} {kind} ({version}): {why}")
         }
         Note::NoTarget { target, elsewhere: Some(elsewhere), .. } => {
             format!("the input lacks the target {target}: {elsewhere}; {}", elsewhere.remedy())
@@ -563,4 +571,34 @@ fn value_flag(spec: &MetricSpec) -> String {
 /// The values of a metric; `None` is all resource metrics.
 fn values_of(metric: Option<&str>) -> String {
     metric.map_or_else(|| "the metrics".to_owned(), |name| format!("the values of {name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::text;
+    use crate::findings::testing::{pass, state, with};
+    use crate::snapshot::note::Note;
+
+    #[test]
+    fn an_object_that_is_skipped_says_what_is_read_instead() {
+        let target = json!({"apiVersion": "example.com/v1", "kind": "Stack", "name": "web"});
+        let hpa = json!({"spec": {"scaleTargetRef": target}});
+        let hpa =
+            pass(&with(&state(&[], &["50m"]), "HorizontalPodAutoscaler", &hpa)).input.snapshot.hpa;
+        for (api_version, kind, want) in [
+            ("example.com/v2", "Stack", "a pass uses only the Scale of the target"),
+            ("example.org/v1", "Stack", "not used by a pass"),
+            (
+                "http.keda.sh/v1alpha1",
+                "HTTPScaledObject",
+                "a pass uses only the HPA that KEDA creates",
+            ),
+        ] {
+            let (kind, api_version) = (kind.to_owned(), api_version.to_owned());
+            let want = format!("skipped 2 {kind} ({api_version}): {want}");
+            assert_eq!(text(&Note::ObjectsSkipped { kind, api_version, count: 2 }, &hpa), want);
+        }
+    }
 }

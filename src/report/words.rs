@@ -121,9 +121,17 @@ mod tests {
     #[test]
     fn distances_are_rough_where_long() {
         let start = Timestamp::UNIX_EPOCH;
-        for (seconds, text) in
-            [(0, "0s"), (119, "119s"), (200, "3m20s"), (240, "4m"), (7200, "120m"), (90_000, "25h")]
-        {
+        for (seconds, text) in [
+            (0, "0s"),
+            (119, "119s"),
+            (200, "3m20s"),
+            (240, "4m"),
+            (7200, "120m"),
+            (90_000, "25h"),
+            (259_199, "2d23h"),
+            (259_200, "3d"),
+            (700_000, "8d"),
+        ] {
             assert_eq!(distance(start, start + SignedDuration::from_secs(seconds)), text);
         }
     }

@@ -218,7 +218,11 @@ fn a_report_names_the_remedy_and_does_no_harm() {
         // Advice beside a first finding.
         ("T12", &["never-ready: service-7d9c6b5f4-8wq2p has not"], &["Wait for a larger change"]),
         ("X02", &["never-ready: app-5f6d7c8b9-c7rlx and 2 more have not"], &["tolerance: "]),
-        ("h01", &["within the tolerance of 10%: nothing to do"], &["Wait for"]),
+        (
+            "h01",
+            &["cpu is within its tolerance", "within the tolerance of 10%: nothing to do"],
+            &["Wait for", "91.7% of its target"],
+        ),
         ("h11", &["uncounted-pods: 2 of 6 pods do not count (web-"], &["within-tolerance: "]),
         // A field that only the manifest may have, and gates.
         ("X08", &["To use it, upgrade to Kubernetes 1.35, or enable the gate if you can."], &[]),

@@ -66,7 +66,7 @@ pub fn entry(code: Code) -> Entry {
         ),
         Code::MetricNotFound => (
             "The custom or external metrics API does not know a metric by its name, or serves it for \
-             other kinds of objects only.",
+             other kinds of objects only. It is asked for the namespace of the HPA.",
             "Correct the name or the object, or add a rule for it to the adapter.",
         ),
         Code::MetricFailing => (
@@ -74,7 +74,7 @@ pub fn entry(code: Code) -> Entry {
             "Look at the backend that the adapter reads the metric from.",
         ),
         Code::MetricEmpty => (
-            "A metrics API answers without a value for the selector of a metric, or for any of the pods, or an adapter says \
+            "A metrics API answers without a value for the selector of a metric in the namespace of the HPA, or for any of the pods, or an adapter says \
              that its query has no result. No resource metric has one until about a minute after the first pod started.",
             "Correct the selector, or let the source report 0 instead of nothing.",
         ),

@@ -1,5 +1,6 @@
 //! Words findings about metrics that fail.
 
+use super::command::Command;
 use super::remedy::Remedy;
 use super::{APART, About, Advice, Text, Words, names, told};
 use crate::apimachinery::names::{plural, shell_word};
@@ -71,11 +72,11 @@ fn points_at(ServedBy { api, service }: &ServedBy) -> String {
 }
 
 /// Returns the advice to let KEDA serve the external metrics, with a command that shows what does.
-fn point_at_keda(ServedBy { api, .. }: &ServedBy) -> (Advice, String) {
+fn point_at_keda(ServedBy { api, .. }: &ServedBy) -> (Advice, Command) {
     let advice = Remedy::PointApiService.says(format!(
         "Point the APIService {api} at KEDA's metrics server: only one server can serve external metrics."
     ));
-    (advice, format!("kubectl get apiservice {} -o yaml", shell_word(api)))
+    (advice, format!("kubectl get apiservice {} -o yaml", shell_word(api)).into())
 }
 
 /// `has`, `have`
@@ -107,13 +108,13 @@ impl About<'_> {
     }
 
     /// Returns a command that replaces a part of a metric.
-    fn replace(&self, path: &str, value: impl Into<serde_json::Value>) -> Option<String> {
+    fn replace(&self, path: &str, value: impl Into<serde_json::Value>) -> Option<Command> {
         let value: serde_json::Value = value.into();
         self.patch_metrics(&serde_json::json!([{"op": "replace", "path": path, "value": value}]))
     }
 
     /// Returns a command that asks a metrics API for what the controller asks it.
-    pub(super) fn ask(&self, metric: usize) -> String {
+    pub(super) fn ask(&self, metric: usize) -> Command {
         let spec = self.spec(metric);
         let namespace = &self.hpa().namespace;
         let scale = self.pass.input.snapshot.scale.as_ref().ok();
@@ -126,7 +127,7 @@ impl About<'_> {
             let query = if given.is_empty() { "" } else { "?" };
             let api = self.path_of(spec.api_group());
             let path = format!("{api}/namespaces/{namespace}/{rest}{query}{}", given.join("&"));
-            format!("kubectl get --raw {}", shell_word(&path))
+            format!("kubectl get --raw {}", shell_word(&path)).into()
         };
         match spec.source() {
             MetricSource::External(_) => raw(&name, &[("labelSelector", &selector)]),
@@ -147,8 +148,28 @@ impl About<'_> {
             }
             _ => {
                 let (namespace, selector) = (shell_word(namespace), shell_word(pods));
-                format!("kubectl top pods -n {namespace} -l {selector}")
+                format!("kubectl top pods -n {namespace} -l {selector}").into()
             }
+        }
+    }
+
+    /// Words where a metric is looked up, if its series may be in another namespace: neither pods nor what KEDA serves
+    /// itself are.
+    fn looked_up(&self, metric: usize) -> Option<String> {
+        let namespace = &self.hpa().namespace;
+        match self.spec(metric).source() {
+            MetricSource::External(_) if self.hpa().scaled_object().is_none() => Some(format!(
+                "It is looked up in the namespace {namespace}, that of the HPA. prometheus-adapter looks at \
+                 series of others only under a rule with namespaced: false."
+            )),
+            MetricSource::Object(source) if !source.described_object.is_namespace() => {
+                let object = &source.described_object;
+                Some(format!(
+                    "It is looked up for {object} in the namespace {namespace}, that of the HPA: an object \
+                     of another one cannot be described."
+                ))
+            }
+            _ => None,
         }
     }
 
@@ -198,7 +219,7 @@ impl Words for MetricsApiUnavailable {
             (_, Some(served_by)) => point_at_keda(served_by),
             (Unavailable::NotFound, None) if of_keda.is_none() => (
                 Remedy::InstallApi.says(format!("Correct the name, or install {serves}.")),
-                format!("kubectl get --raw {}", about.path_of(group)),
+                format!("kubectl get --raw {}", about.path_of(group)).into(),
             ),
             (Unavailable::Unserved, None) if of_keda.is_none() => (
                 Remedy::InstallApi.says(match adapter {
@@ -208,13 +229,15 @@ impl Words for MetricsApiUnavailable {
                     ),
                     None => format!("Install {serves}."),
                 }),
-                "kubectl get apiservices".to_owned(),
+                "kubectl get apiservices".into(),
             ),
             _ => (
                 Remedy::LookAtApi.says(format!("Look at {serves} and its APIService.")),
                 match &name {
-                    Some(name) => format!("kubectl describe apiservice {}", shell_word(name)),
-                    None => "kubectl get apiservices".to_owned(),
+                    Some(name) => {
+                        format!("kubectl describe apiservice {}", shell_word(name)).into()
+                    }
+                    None => "kubectl get apiservices".into(),
                 },
             ),
         };
@@ -253,6 +276,7 @@ impl Words for MetricNotFound {
             true => format!("It serves {near}."),
             false => format!("It serves {near} for {kind}."),
         }));
+        evidence.extend(about.looked_up(*metric).filter(|_| elsewhere.is_empty()));
         evidence.extend(served_by.as_ref().map(points_at));
         let described = match &elsewhere[..] {
             [] => None,
@@ -305,7 +329,7 @@ impl Words for MetricNotFound {
             },
             evidence,
             advice,
-            commands: command.into_iter().chain([list]).collect(),
+            commands: command.into_iter().chain([list.into()]).collect(),
             objects: about.own(),
         }
     }
@@ -341,13 +365,13 @@ impl Words for MetricFailing {
                         });
                         about.replace(&path, value)
                     })
-                    .unwrap_or_else(|| "kubectl api-resources".to_owned()),
+                    .unwrap_or_else(|| "kubectl api-resources".into()),
             ),
             (Some(Refused { user, verb, resource }), _) => (
                 format!("{user} may not {verb} {resource}.{group}, {}", about.effect(&label)),
                 Remedy::Grant.says("Grant it the right with a Role or ClusterRole."),
                 // kubectl auth can-i knows only what discovery lists, and adapters need not list their metrics.
-                format!("{} --as={}", about.ask(*metric), shell_word(user)),
+                format!("{} --as={}", about.ask(*metric).line, shell_word(user)).into(),
             ),
             (None, None) => {
                 let summary = format!("{label} fails, {}: {}", about.effect("it"), end(message));
@@ -383,6 +407,8 @@ impl Words for MetricEmpty {
         evidence.extend(
             pods.as_ref().map(|pods| format!("The selector that is sent for the pods: {pods}.")),
         );
+        let assumed = about.of_candidate(*metric);
+        evidence.extend(about.looked_up(*metric).filter(|_| assumed.is_none()));
         let mut conditions = about.hpa().status.conditions.iter();
         let was_active = conditions.any(|it| it.type_ == "ScalingActive" && it.status == "True");
         if about.finding.explains && was_active {
@@ -391,7 +417,6 @@ impl Words for MetricEmpty {
                     .to_owned(),
             );
         }
-        let assumed = about.of_candidate(*metric);
         evidence.extend(
             age.filter(|_| assumed.is_none())
                 .map(|age| format!("The oldest of the pods started {} ago.", duration(age))),
@@ -418,10 +443,14 @@ impl Words for MetricEmpty {
                 None if !spec.is_total() => Remedy::FindSeries.says(
                     "Compare the labels namespace and pod of its series with the pods of the target.",
                 ),
-                None if selector.is_empty() => Remedy::FindSeries
-                    .says("Try the adapter's query; if no result means 0, let it return 0."),
-                None => Remedy::FindSeries
-                    .says("Try the adapter's query with this selector, or let it return 0."),
+                None => {
+                    let with = if selector.is_empty() { "" } else { " with this selector" };
+                    let namespace = &about.hpa().namespace;
+                    Remedy::FindSeries.says(format!(
+                        "Try the adapter's query{with} for the namespace {namespace}; if no result means 0, \
+                         let it return 0."
+                    ))
+                }
             },
         };
         // KEDA has yet to serve what its ScaledObject is to ask for, and no API knows a new container.
@@ -569,7 +598,7 @@ impl Words for ContainerMetricsMissing {
         let logs = |it: &Unmeasured| {
             let (pod, container) = (shell_word(&it.pod), shell_word(container));
             let previous = if it.restarts > 0 { " --previous" } else { "" };
-            format!("kubectl logs {pod} -c {container} {namespace}{previous}")
+            format!("kubectl logs {pod} -c {container} {namespace}{previous}").into()
         };
         let mut lacking = pods.iter().filter(|it| !it.has_container).peekable();
         let without: Vec<&str> = lacking.clone().map(|it| &*it.pod).collect();

@@ -2,6 +2,7 @@
 //! work when pasted. The facts come from [`crate::findings`].
 
 pub mod catalogue;
+mod command;
 mod metrics;
 mod outside;
 mod owners;
@@ -23,10 +24,12 @@ use crate::engine::decision::{MetricStep, Path};
 use crate::findings::{Alternative, Code, Facts, Finding, Next, Severity};
 use crate::pass::Pass;
 use crate::prometheus::queries::title;
+use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec, MetricTarget};
 use crate::snapshot::note::Note;
 use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::NamedMetric;
+use command::{Command, Edited};
 use remedy::Remedy;
 
 /// A finding, worded. Serializes as the published object.
@@ -46,12 +49,12 @@ pub struct FindingView {
     #[serde(skip)]
     pub(super) ends: bool,
     #[serde(flatten)]
-    text: Text,
+    text: Text<String>,
 }
 
-/// The texts of a finding.
-#[derive(Debug, Clone, Default, Serialize)]
-pub(super) struct Text {
+/// The texts of a finding, with commands that are printed as they are if they are `String`s.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Text<C = Command> {
     /// One sentence: what is wrong, and how it affects the answer.
     pub(super) summary: String,
     /// Sentences with numbers, names and times of this HPA.
@@ -59,9 +62,30 @@ pub(super) struct Text {
     /// One remedy.
     pub(super) advice: Advice,
     /// Lines to paste, each of which works for this HPA.
-    pub(super) commands: Vec<String>,
+    pub(super) commands: Vec<C>,
     /// The objects concerned, as `kind/name`.
     pub(super) objects: Vec<String>,
+}
+
+impl Default for Text {
+    fn default() -> Self {
+        Self {
+            summary: String::new(),
+            evidence: Vec::new(),
+            advice: Advice::default(),
+            commands: Vec::new(),
+            objects: Vec::new(),
+        }
+    }
+}
+
+impl Text {
+    /// Returns it with commands that reach the same state.
+    fn with_flags(self, flags: &CommandFlags) -> Text<String> {
+        let Self { summary, evidence, advice, commands, objects } = self;
+        let commands = commands.iter().map(|it| flags.add_to(&it.line)).collect();
+        Text { summary, evidence, advice, commands, objects }
+    }
 }
 
 /// A remedy, in the imperative: what to do, what to wait for, or either of them.
@@ -127,7 +151,7 @@ impl Serialize for Advice {
 
 impl FindingView {
     /// Returns its texts.
-    pub(super) fn text(&self) -> &Text {
+    pub(super) fn text(&self) -> &Text<String> {
         &self.text
     }
 
@@ -235,10 +259,8 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
             text.commands.clear();
             text.advice = text.advice.of_past();
         }
-        text.evidence.extend(text.commands.iter().find_map(|command| about.undone(command)));
-        for command in &mut text.commands {
-            *command = pass.input.command_flags.add_to(command);
-        }
+        text.evidence.extend(text.commands.iter().find_map(|it| about.undone(it.edits?)));
+        let text = text.with_flags(&pass.input.command_flags);
         let Finding { facts, severity, .. } = finding;
         let all = || pass.decision.metrics().map(|step| step.index);
         let metrics = match facts {
@@ -305,23 +327,23 @@ impl<'a> About<'a> {
     }
 
     /// Returns `kubectl VERB NAME -n NAMESPACE`, with the given verb and what follows the name.
-    fn kubectl(&self, verb: &str, rest: &str) -> String {
+    fn kubectl(&self, verb: &str, rest: &str) -> Command {
         self.kubectl_for(&self.hpa().name, verb, rest)
     }
 
     /// Returns the same for an object of another name in the namespace.
-    fn kubectl_for(&self, name: &str, verb: &str, rest: &str) -> String {
+    fn kubectl_for(&self, name: &str, verb: &str, rest: &str) -> Command {
         let namespace = self.namespace();
-        format!("kubectl {verb} {} {namespace} {rest}", shell_word(name)).trim_end().to_owned()
+        format!("kubectl {verb} {} {namespace} {rest}", shell_word(name)).trim_end().into()
     }
 
     /// Returns `kubectl hpa predict NAME …`, with what the pass assumes.
-    fn predict(&self, flags: &str) -> String {
+    fn predict(&self, flags: &str) -> Command {
         self.kubectl("hpa predict", &self.pass.input.command_flags.with_assumed(flags))
     }
 
     /// Returns `kubectl hpa predict NAME … --for TIME`; `None` if the HPA may have more replicas than are played.
-    fn predict_for(&self, time: &str, flags: &str) -> Option<String> {
+    fn predict_for(&self, time: &str, flags: &str) -> Option<Command> {
         let most = self.hpa().spec.max_replicas.max(self.pass.decision.replicas_before()?);
         let is_played = usize::try_from(most).is_ok_and(|most| most <= MAX_PODS);
         is_played.then(|| self.predict(format!("{flags} --for {time}").trim_start()))
@@ -330,7 +352,7 @@ impl<'a> About<'a> {
     /// Returns a command that changes fields of the spec; `None` if the running HPA has others there, which the
     /// command would be wrong for. KEDA reverts changes to its HPAs, so for those the command changes the
     /// ScaledObject.
-    fn patch_spec(&self, spec: &Value) -> Option<String> {
+    fn patch_spec(&self, spec: &Value) -> Option<Command> {
         let fields = || spec.as_object().into_iter().flatten();
         if fields().any(|(field, _)| self.assumes(field)) {
             return None;
@@ -340,7 +362,7 @@ impl<'a> About<'a> {
             format!("--type=merge -p {}", shell_word(&patch))
         };
         let Some(owner) = self.hpa().scaled_object() else {
-            return Some(self.kubectl("patch hpa", &patch(spec)));
+            return Some(self.kubectl("patch hpa", &patch(spec)).editing(Edited::Hpa));
         };
         let mut own = Map::new();
         for (field, value) in fields() {
@@ -352,7 +374,8 @@ impl<'a> About<'a> {
             let value = names.rfold(value.clone(), |value, name| json!({ name: value }));
             own.insert(first.to_owned(), value);
         }
-        Some(self.kubectl_for(&owner.name, "patch scaledobject", &patch(&own.into())))
+        let command = self.kubectl_for(&owner.name, "patch scaledobject", &patch(&own.into()));
+        Some(command.editing(Edited::ScaledObject))
     }
 
     /// Whether a field of the spec is assumed, and the running HPA has another.
@@ -372,12 +395,13 @@ impl<'a> About<'a> {
 
     /// Returns a command that changes metrics with a JSON patch of the HPA; `None` if the running HPA has others
     /// at these places. Metrics that KEDA creates from triggers have nothing in common with those.
-    fn patch_metrics(&self, patch: &Value) -> Option<String> {
+    fn patch_metrics(&self, patch: &Value) -> Option<Command> {
         (!self.assumes("metrics")).then(|| match self.hpa().scaled_object() {
             Some(owner) => self.edit(owner),
             None => {
                 let patch = shell_word(&patch.to_string());
-                self.kubectl("patch hpa", &format!("--type=json -p {patch}"))
+                let command = self.kubectl("patch hpa", &format!("--type=json -p {patch}"));
+                command.editing(Edited::Hpa)
             }
         })
     }
@@ -424,45 +448,31 @@ impl<'a> About<'a> {
     }
 
     /// Returns a command that opens the ScaledObject that KEDA creates the HPA from.
-    fn edit(&self, owner: &OwnerReference) -> String {
-        self.kubectl_for(&owner.name, "edit scaledobject", "")
+    fn edit(&self, owner: &OwnerReference) -> Command {
+        self.kubectl_for(&owner.name, "edit scaledobject", "").editing(Edited::ScaledObject)
     }
 
     /// Returns a command that shows a ScaledObject, with whether it is active or paused.
-    fn scaled_object(&self, owner: &OwnerReference) -> String {
+    fn scaled_object(&self, owner: &OwnerReference) -> Command {
         self.kubectl_for(&owner.name, "get scaledobject", "")
     }
 
-    /// Words what undoes a command that changes the HPA, its ScaledObject or the template: the owner of that object,
-    /// or the tool that writes it.
-    fn undone(&self, command: &str) -> Option<String> {
-        let words: Vec<&str> = command.split(' ').skip(1).take(3).collect();
-        let &[verb, object, name] = &words[..] else { return None };
+    /// Words what undoes the edit of an object: its owner, or the tool that writes it.
+    fn undone(&self, edited: Edited) -> Option<String> {
         let surroundings = &self.pass.input.surroundings;
-        let scaled_object = || {
-            let owner = self.hpa().scaled_object()?;
-            let mut all = surroundings.scaled_objects.iter();
-            all.find(|it| it.metadata.name == owner.name).map(|it| &it.metadata)
-        };
-        let workload = || surroundings.workload(self.template_holder()).map(|it| &it.metadata);
-        let (object, owner, tool) = match (verb, object) {
-            ("patch", "hpa") => {
-                let hpa = self.hpa();
-                (format!("hpa/{}", hpa.name), hpa.owner.as_ref(), hpa.tool())
-            }
-            ("patch" | "edit" | "annotate", "scaledobject") => {
-                let it = scaled_object()?;
+        let hpa = self.hpa();
+        let (object, owner, tool) = match edited {
+            Edited::Hpa => (format!("hpa/{}", hpa.name), hpa.owner.as_ref(), hpa.tool()),
+            Edited::ScaledObject => {
+                let owner = hpa.scaled_object()?;
+                let mut all = surroundings.scaled_objects.iter();
+                let it = &all.find(|it| it.metadata.name == owner.name)?.metadata;
                 (format!("ScaledObject/{}", it.name), it.controller(), it.tool())
             }
-            ("patch", object) if object == self.template_target() => {
-                let it = workload()?;
+            Edited::Template => {
+                let it = &surroundings.workload(self.template_holder())?.metadata;
                 (self.template_reference(), it.controller(), it.tool())
             }
-            ("set", "resources") if name == self.template_target() => {
-                let it = workload()?;
-                (self.template_reference(), it.controller(), it.tool())
-            }
-            _ => return None,
         };
         match (owner, tool) {
             (Some(OwnerReference { kind, name, .. }), _) => Some(format!(
@@ -578,10 +588,14 @@ impl<'a> About<'a> {
     fn next(&self, next: Next) -> String {
         let earliest = future(self.now(), next.earliest);
         match next.likely {
-            Some(likely) if likely.time == next.earliest => format!(
-                "it goes to {} at {earliest} if the metrics keep proposing the same",
-                count(likely.replicas, "replica")
-            ),
+            Some(likely) if likely.time == next.earliest => {
+                let is_certain = likely.range.min == likely.range.max;
+                let at = if is_certain { "at" } else { "at the earliest at" };
+                format!(
+                    "it goes to {} {at} {earliest} if the metrics keep proposing the same",
+                    count(likely.replicas, "replica")
+                )
+            }
             Some(likely) => format!(
                 "it goes to {} at {} if the metrics keep proposing the same, and at {earliest} at \
                  the earliest",

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde_json::json;
 
+use super::command::{Command, Edited};
 use super::metrics::end;
 use super::path::policy;
 use super::remedy::Remedy;
@@ -52,9 +53,9 @@ impl Words for TargetNotFound {
         }];
         let resource = shell_word(&resource_of(target.group(), &target.kind));
         let mut commands = vec![match self.missing {
-            Missing::Kind | Missing::Scale => "kubectl api-resources --namespaced".to_owned(),
+            Missing::Kind | Missing::Scale => "kubectl api-resources --namespaced".into(),
             Missing::Object | Missing::ObjectOrScale => {
-                format!("kubectl get {resource} {}", about.namespace())
+                format!("kubectl get {resource} {}", about.namespace()).into()
             }
         }];
         let mut objects = about.own();
@@ -62,12 +63,17 @@ impl Words for TargetNotFound {
         let advice = match (&self.meant, &self.elsewhere) {
             (_, Some(elsewhere)) => {
                 evidence.push(format!("{elsewhere}."));
-                let namespace = elsewhere.object_namespace.as_ref();
-                Remedy::CreateThere.says(format!(
-                    "Create the HPA in the namespace {}, where {} is: it scales nothing in another one.",
-                    namespace.unwrap_or(&elsewhere.default_namespace),
-                    elsewhere.object
-                ))
+                Remedy::CreateThere.says(match (&elsewhere.hpa_namespace, &elsewhere.object_namespace) {
+                    (Some(own), None) => format!(
+                        "State the namespace {own} in {} too: an HPA scales nothing in another one.",
+                        elsewhere.object
+                    ),
+                    (_, namespace) => format!(
+                        "Create the HPA in the namespace {}, where {} is: it scales nothing in another one.",
+                        namespace.as_ref().unwrap_or(&elsewhere.default_namespace),
+                        elsewhere.object
+                    ),
+                })
             }
             (Some(meant), None) => {
                 let version = &meant.api_version;
@@ -135,9 +141,8 @@ impl Words for ScaleNotWritten {
             advice: Remedy::PermitWrite
                 .says("Change the webhook, quota or right that is the reason."),
             commands: vec![
-                format!("{scale} --replicas={} --dry-run=server", self.to),
-                "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations"
-                    .to_owned(),
+                format!("{scale} --replicas={} --dry-run=server", self.to).into(),
+                "kubectl get validatingwebhookconfigurations,mutatingwebhookconfigurations".into(),
             ],
             objects: [vec![about.target()], about.own()].concat(),
         }
@@ -198,7 +203,7 @@ impl Words for PausedByKeda {
                 directions.split(" and ").map(|it| format!("paused-scale-{it}")).collect();
             (
                 format!("Remove autoscaling.keda.sh/{}, if set.", keys.join(" and ")),
-                vec![format!("kubectl get scaledobject {name} {namespace} -o yaml")],
+                vec![format!("kubectl get scaledobject {name} {namespace} -o yaml").into()],
             )
         } else {
             (
@@ -212,6 +217,7 @@ impl Words for PausedByKeda {
                 annotations
                     .iter()
                     .map(|it| format!("kubectl annotate scaledobject {name} {namespace} {it}-"))
+                    .map(|line| Command::from(line).editing(Edited::ScaledObject))
                     .collect(),
             )
         };
@@ -384,7 +390,8 @@ impl Words for OtherWriter {
             );
         }
         let (target, namespace) = (about.target(), about.namespace());
-        let fields = format!("kubectl get {target} {namespace} -o yaml --show-managed-fields");
+        let fields: Command =
+            format!("kubectl get {target} {namespace} -o yaml --show-managed-fields").into();
         let by = self.writer.as_ref().map(|it| &it.by).filter(|_| self.owner.is_none());
         let take_out = |what: &str| {
             Remedy::TakeOut.says(match (removed, by) {
@@ -393,7 +400,7 @@ impl Words for OtherWriter {
                 (false, _) => format!("Take {what}."),
             })
         };
-        let (advice, commands): (Advice, Vec<String>) = match by {
+        let (advice, commands): (Advice, Vec<Command>) = match by {
             Some(By::Scale | By::Hand) => (
                 Remedy::ChangeBounds.says(format!(
                     "Change {} or {} instead.",
@@ -431,7 +438,10 @@ impl Words for OtherWriter {
             ),
             Some(By::Apply) => (
                 take_out("replicas out of the last applied manifest, then out of the manifest"),
-                vec![format!("kubectl apply edit-last-applied {target} {namespace}"), fields],
+                vec![
+                    format!("kubectl apply edit-last-applied {target} {namespace}").into(),
+                    fields,
+                ],
             ),
             None if self.owner.is_some() => {
                 let reference = about.field("scaleTargetRef");
@@ -509,9 +519,11 @@ impl Words for ControllerSilent {
         let now = about.now();
         let period = duration(about.pass.input.snapshot.controller.sync_period);
         let passes = format!("A running controller makes a pass every {period}.");
-        let lease = format!("kubectl get lease {LEASE_NAME} -n {LEASE_NAMESPACE} -o yaml");
-        let pods =
-            format!("kubectl get pods -n {LEASE_NAMESPACE} -l component=kube-controller-manager");
+        let lease: Command =
+            format!("kubectl get lease {LEASE_NAME} -n {LEASE_NAMESPACE} -o yaml").into();
+        let pods: Command =
+            format!("kubectl get pods -n {LEASE_NAMESPACE} -l component=kube-controller-manager")
+                .into();
         let (summary, evidence, advice, commands) = match self {
             Self::Lapsed { renewed } => {
                 let ago = distance(*renewed, now);
@@ -582,7 +594,10 @@ impl Words for ControllerSilent {
                 format!("The flag is set on pod {LEASE_NAMESPACE}/{pod}."),
                 "Take the HPA controller out of --controllers of the controller manager."
                     .to_owned(),
-                vec![format!("kubectl get pod {} -n {LEASE_NAMESPACE} -o yaml", shell_word(pod))],
+                vec![
+                    format!("kubectl get pod {} -n {LEASE_NAMESPACE} -o yaml", shell_word(pod))
+                        .into(),
+                ],
             ),
         };
         let objects = match self {

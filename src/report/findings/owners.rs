@@ -1,5 +1,6 @@
 //! Words findings about the selector of the target, and whose pods it matches.
 
+use super::command::Command;
 use super::remedy::Remedy;
 use super::requests::names_of;
 use super::{APART, About, Advice, Text, Words, names, them};
@@ -23,12 +24,13 @@ fn selector_advice(about: &About<'_>) -> Advice {
 
 impl About<'_> {
     /// Shows the selector of the scale.
-    fn show_selector(&self) -> String {
+    fn show_selector(&self) -> Command {
         let (target, namespace) = (self.target(), self.namespace());
         format!(
             "kubectl get {target} {namespace} --subresource=scale \
              -o jsonpath='{{.status.selector}}'"
         )
+        .into()
     }
 }
 
@@ -83,7 +85,7 @@ impl Words for SelectorMatchesNothing {
             advice: selector_advice(about),
             commands: vec![
                 about.show_selector(),
-                format!("kubectl get pods {} --show-labels", about.namespace()),
+                format!("kubectl get pods {} --show-labels", about.namespace()).into(),
             ],
             objects: vec![about.target()],
         }

@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
+use super::command::Command;
 use super::remedy::Remedy;
 use super::{About, Advice, Text, Words};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
@@ -378,7 +379,7 @@ fn proposed(about: &About<'_>, replicas: i32) -> String {
 }
 
 /// Returns how to predict a change of the spec, and how to make it.
-fn tried(about: &About<'_>, flags: &str, patch: &Value) -> Vec<String> {
+fn tried(about: &About<'_>, flags: &str, patch: &Value) -> Vec<Command> {
     [about.predict(flags)].into_iter().chain(about.patch_spec(patch)).collect()
 }
 
@@ -518,7 +519,7 @@ fn leave(field: &str) -> Advice {
 }
 
 /// Returns what to do about a bound if something speaks against the metric.
-fn suspected(about: &About<'_>, bound: &Bound) -> (Advice, Vec<String>) {
+fn suspected(about: &About<'_>, bound: &Bound) -> (Advice, Vec<Command>) {
     let Some(metric) = bound.metric else { return (Advice::default(), Vec::new()) };
     let label = about.label(metric);
     let advice = match bound.suspicion {
@@ -853,8 +854,8 @@ impl Words for SwitchedOff {
             );
         }
         let owner = about.hpa().scaled_object();
-        let scale =
-            || vec![format!("kubectl scale {} {} --replicas=1", about.target(), about.namespace())];
+        let scale = format!("kubectl scale {} {} --replicas=1", about.target(), about.namespace());
+        let scale = || vec![scale.into()];
         let (advice, commands) = match (owner, &self.keeper) {
             _ if self.observed.is_some() => (Advice::default(), Vec::new()),
             (Some(owner), _) => (
@@ -865,7 +866,7 @@ impl Words for SwitchedOff {
             (None, Some(Keeper::Keda)) => (
                 Remedy::LeaveToKeda
                     .says("Leave it: KEDA keeps it at 0 while no trigger is active."),
-                vec![format!("kubectl get scaledobjects {}", about.namespace())],
+                vec![format!("kubectl get scaledobjects {}", about.namespace()).into()],
             ),
             (None, Some(Keeper::Rollout(rollout))) => {
                 let patch = json!({"scaleTargetRef": {
@@ -884,7 +885,7 @@ impl Words for SwitchedOff {
                     Remedy::LeaveToFlagger.says(format!(
                         "Leave it: between releases, Flagger keeps it at 0 and runs {primary}."
                     )),
-                    vec![format!("kubectl get canaries.flagger.app {}", about.namespace())],
+                    vec![format!("kubectl get canaries.flagger.app {}", about.namespace()).into()],
                 )
             }
             (None, Some(Keeper::Manifest)) => (

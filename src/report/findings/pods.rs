@@ -1,5 +1,6 @@
 //! Words findings about pods.
 
+use super::command::Command;
 use super::remedy::Remedy;
 use super::{About, Text, Words, first_of, names, them};
 use crate::apimachinery::names::shell_word;
@@ -60,7 +61,7 @@ impl Words for FinishedPods {
                 them(all.len()),
                 if all.len() == 1 { "it does" } else { "they do" }
             )),
-            commands: vec![format!("kubectl delete pod {}", about.pods(&all))],
+            commands: vec![format!("kubectl delete pod {}", about.pods(&all)).into()],
             objects: objects(&all),
         }
     }
@@ -306,12 +307,11 @@ impl Words for NeverReady {
         if let Some(pod) = first {
             commands.push(about.describe(&pod.name));
             if let Some(container) = pod.container.as_deref().filter(|_| pod.restarts > 0) {
-                commands.push(format!(
-                    "kubectl logs {} {} -c {} --previous",
-                    shell_word(&pod.name),
-                    about.namespace(),
-                    shell_word(container)
-                ));
+                let (pod, container) = (shell_word(&pod.name), shell_word(container));
+                let namespace = about.namespace();
+                commands.push(
+                    format!("kubectl logs {pod} {namespace} -c {container} --previous").into(),
+                );
             }
         }
         let advice = match self.revision {
@@ -473,11 +473,10 @@ impl Words for ReplicasWithoutPods {
                     "Find out why {target} sets {owned} to {}: its operator does not pass on spec.replicas.",
                     count(*set, "replica")
                 )),
-                vec![format!(
-                    "kubectl get {} {} {}",
-                    shell_word(&resource_of(owned.group(), &owned.kind)),
-                    shell_word(&owned.name),
-                    about.namespace()
+                vec![about.kubectl_for(
+                    &owned.name,
+                    &format!("get {}", shell_word(&resource_of(owned.group(), &owned.kind))),
+                    "",
                 )],
             ),
             (None, Some(pod)) if self.failure.is_none() => (
@@ -492,11 +491,12 @@ impl Words for ReplicasWithoutPods {
                     false => Remedy::WaitForPods.waits("until the pods are created"),
                 },
                 vec![
-                    format!("kubectl describe resourcequota {}", about.namespace()),
+                    format!("kubectl describe resourcequota {}", about.namespace()).into(),
                     format!(
                         "kubectl get events {} --field-selector=reason=FailedCreate",
                         about.namespace()
-                    ),
+                    )
+                    .into(),
                 ],
             ),
         };
@@ -568,8 +568,8 @@ impl<'a> About<'a> {
     }
 
     /// `kubectl describe pod NAME -n NAMESPACE`
-    fn describe(&self, pod: &str) -> String {
-        format!("kubectl describe pod {} {}", shell_word(pod), self.namespace())
+    pub(super) fn describe(&self, pod: &str) -> Command {
+        format!("kubectl describe pod {} {}", shell_word(pod), self.namespace()).into()
     }
 
     /// Returns these pods as kubectl accepts them, with their namespace: by name or, for many finished
@@ -594,12 +594,10 @@ impl<'a> About<'a> {
     }
 
     /// Returns `kubectl get pods -n NAMESPACE -l SELECTOR`, with what follows.
-    pub(super) fn list_pods(&self, rest: &str) -> Option<String> {
+    pub(super) fn list_pods(&self, rest: &str) -> Option<Command> {
         let selector = self.selector()?;
         Some(
-            format!("kubectl get pods {} -l {selector} {rest}", self.namespace())
-                .trim_end()
-                .to_owned(),
+            format!("kubectl get pods {} -l {selector} {rest}", self.namespace()).trim_end().into(),
         )
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::command::{Command, Edited};
 use super::remedy::Remedy;
 use super::{APART, About, Advice, Text, Words, names, told};
 use crate::apimachinery::names::shell_word;
@@ -53,7 +54,7 @@ impl MissingRequest {
         rounded_request(&self.resource, needed.max(least))
     }
 
-    fn command(&self, about: &About<'_>, lacking: &Unrequested) -> Option<String> {
+    fn command(&self, about: &About<'_>, lacking: &Unrequested) -> Option<Command> {
         let namespace = about.namespace();
         let container = shell_word(&lacking.container);
         let (target, resource) = (about.template_target(), &self.resource);
@@ -62,14 +63,16 @@ impl MissingRequest {
                 let request = self.request(about, lacking)?;
                 // It only supports these kinds.
                 if matches!(about.template_holder().group(), "" | "apps") {
-                    return Some(format!(
+                    let line = format!(
                         "kubectl set resources {target} {namespace} -c {container} \
                          --requests={resource}={request}"
-                    ));
+                    );
+                    return Some(Command::from(line).editing(Edited::Template));
                 }
                 let patch = add_request(about, &lacking.container, resource, &request)?;
                 let patch = shell_word(&patch.to_string());
-                Some(format!("kubectl patch {target} {namespace} --type=json -p {patch}"))
+                let line = format!("kubectl patch {target} {namespace} --type=json -p {patch}");
+                Some(Command::from(line).editing(Edited::Template))
             }
             Source::Injected => {
                 let annotation = annotation(&lacking.container, resource)?;
@@ -77,7 +80,8 @@ impl MissingRequest {
                 let patch = json!({"spec": {"template": {"metadata": {
                     "annotations": {annotation: request}}}}});
                 let patch = shell_word(&patch.to_string());
-                Some(format!("kubectl patch {target} {namespace} --type=merge -p {patch}"))
+                let line = format!("kubectl patch {target} {namespace} --type=merge -p {patch}");
+                Some(Command::from(line).editing(Edited::Template))
             }
             Source::Earlier if about.is_paused() => about.resume(),
             Source::Earlier => about.rollout_status(&names_of(&lacking.pods)),
@@ -199,7 +203,7 @@ impl Words for MissingRequest {
                     .says(format!("Set a {resource} request for {} in {holder}.", names(&named)))
             }
         };
-        let mut commands: Vec<String> =
+        let mut commands: Vec<Command> =
             containers.iter().filter_map(|it| self.command(about, it)).collect();
         if let Some(container) = instead.as_ref().filter(|_| commands.is_empty()) {
             commands.extend(about.use_container(*metric, container));
@@ -243,7 +247,7 @@ impl Words for MissingRequest {
 
 impl About<'_> {
     /// Returns a command that makes a Resource metric one of a container.
-    fn use_container(&self, metric: usize, container: &str) -> Option<String> {
+    fn use_container(&self, metric: usize, container: &str) -> Option<Command> {
         let mut metrics = self.hpa().spec.metrics.clone();
         metrics[metric] = metrics[metric].of_container(container);
         self.patch_spec(&json!({ "metrics": metrics }))
@@ -256,10 +260,10 @@ impl About<'_> {
     }
 
     /// Returns a command that resumes a paused target, if kubectl can.
-    pub(super) fn resume(&self) -> Option<String> {
+    pub(super) fn resume(&self) -> Option<Command> {
         let is_known = self.hpa().spec.scale_target_ref.kind == "Deployment";
         let (target, namespace) = (self.target(), self.namespace());
-        is_known.then(|| format!("kubectl rollout resume {target} {namespace}"))
+        is_known.then(|| format!("kubectl rollout resume {target} {namespace}").into())
     }
 
     /// Returns how the target replaces pods of an earlier revision.
@@ -296,7 +300,7 @@ impl About<'_> {
 
     /// Returns a command that shows how far the rollout of these pods is, if kubectl knows rollouts of the kind,
     /// which pods are left if they are replaced by hand, or one that has the rollout include them.
-    pub(super) fn rollout_status(&self, pods: &[&str]) -> Option<String> {
+    pub(super) fn rollout_status(&self, pods: &[&str]) -> Option<Command> {
         let target = &self.hpa().spec.scale_target_ref;
         if self.replacement() == Replacement::OnDelete {
             return self.list_pods("-L controller-revision-hash");
@@ -307,9 +311,11 @@ impl About<'_> {
             let patch =
                 json!({"spec": {"updateStrategy": {"rollingUpdate": {"partition": lowest}}}});
             let patch = shell_word(&patch.to_string());
-            return Some(format!("kubectl patch {target} {namespace} --type=merge -p {patch}"));
+            let line = format!("kubectl patch {target} {namespace} --type=merge -p {patch}");
+            return Some(Command::from(line).editing(Edited::Template));
         }
-        is_known.then(|| format!("kubectl rollout status {target} {namespace} --watch=false"))
+        is_known
+            .then(|| format!("kubectl rollout status {target} {namespace} --watch=false").into())
     }
 }
 
@@ -435,13 +441,7 @@ impl Words for ResizeInProgress {
             ),
             evidence,
             advice,
-            commands: pods
-                .first()
-                .map(|pod| {
-                    format!("kubectl describe pod {} {}", shell_word(pod), about.namespace())
-                })
-                .into_iter()
-                .collect(),
+            commands: pods.first().map(|pod| about.describe(pod)).into_iter().collect(),
             objects: pods.iter().map(|name| format!("pod/{name}")).collect(),
         }
     }

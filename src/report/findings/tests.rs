@@ -12,7 +12,7 @@ use crate::report::Explanation;
 use crate::snapshot::hpa::HpaSpec;
 
 /// Returns the text about a code in a state.
-fn said(code: Code, items: &[Value]) -> Text {
+fn said(code: Code, items: &[Value]) -> Text<String> {
     let pass = pass(items);
     let views = views(&pass, &find(&pass));
     let view = views.into_iter().find(|view| view.code == code);
@@ -91,6 +91,49 @@ fn a_patch_of_what_a_tool_writes() {
         &with(&state(&[cpu()], &["52m"; 4]), "HorizontalPodAutoscaler", &managed("helm")),
     );
     assert!(!text.evidence.iter().any(|it| it.contains("undo")), "{text:?}");
+}
+
+/// Each command says of the object that it edits who writes it.
+#[test]
+fn an_edit_of_what_a_tool_writes() {
+    let managers = json!([{"manager": "helm"}]);
+    let deployment = json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default", "managedFields": managers},
+        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": {
+            "metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app"}]}}},
+    });
+    let owner = json!([{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web",
+        "controller": true}]);
+    let pods = json!({"metadata": {"ownerReferences": owner},
+        "spec": {"containers": [{"name": "app", "resources": {}}]}});
+    let bare = [with(&state(&[cpu()], &["50m"]), "Pod", &pods), vec![deployment]].concat();
+    let scaled_object = json!({
+        "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+        "metadata": {"name": "queue", "namespace": "default", "managedFields": managers},
+        "spec": {"scaleTargetRef": {"name": "web"}, "triggers": []},
+    });
+    let made = json!({"spec": {"maxReplicas": 4}, "metadata": {"ownerReferences": [{
+        "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "name": "queue",
+        "controller": true}]}});
+    let busy = with(&state(&[cpu()], &["80m"; 4]), "HorizontalPodAutoscaler", &made);
+    for (code, items, command, object) in [
+        (Code::MissingRequest, bare, "kubectl set resources deployment/web ", "Deployment/web"),
+        (
+            Code::AtMax,
+            [busy, vec![scaled_object]].concat(),
+            "kubectl patch scaledobject queue ",
+            "ScaledObject/queue",
+        ),
+    ] {
+        let text = said(code, &items);
+        let want = format!(
+            "Helm writes {object}: change it in the values of its chart, or the next upgrade may undo \
+             a patch."
+        );
+        assert!(text.commands.iter().any(|it| it.starts_with(command)), "{text:?}");
+        assert_eq!(text.evidence.last(), Some(&want));
+    }
 }
 
 /// Each of these states once had a remedy that changed nothing, or made it worse.
@@ -599,7 +642,7 @@ fn a_bound_that_has_changed() {
 }
 
 /// Returns the text about a code in a state, if another spec than the running one is assumed.
-fn said_assuming(code: Code, items: &[Value], assume: impl Fn(&mut HpaSpec)) -> Text {
+fn said_assuming(code: Code, items: &[Value], assume: impl Fn(&mut HpaSpec)) -> Text<String> {
     let mut input = pass(items).input;
     input.observed = Some(input.snapshot.hpa.clone());
     assume(&mut input.snapshot.hpa.spec);
@@ -660,6 +703,44 @@ fn a_bound_in_a_disabled_direction() {
     let follow = "Follow the advice of direction-disabled.";
     assert_eq!(told(&[]), (Severity::Info, follow.to_owned(), 0));
     assert_eq!(told(&[Code::DirectionDisabled]), (Severity::Info, leave.to_owned(), 0));
+}
+
+/// A series may be in another namespace than the one in which the controller looks.
+#[test]
+fn the_namespace_of_a_metric() {
+    let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject", "name": "web", "controller": true}]}});
+    let object = |kind: &str| {
+        json!({"type": "Object", "object": {
+            "describedObject": {"apiVersion": "v1", "kind": kind, "name": "lb"},
+            "metric": {"name": "queue"}, "target": build::value("10")}})
+    };
+    let queue = || build::external("queue", &build::average("10"));
+    let pods = json!({"type": "Pods", "pods": {
+        "metric": {"name": "queue"}, "target": build::average("10")}});
+    let external = "It is looked up in the namespace default, that of the HPA. prometheus-adapter looks at \
+                    series of others only under a rule with namespaced: false.";
+    let of_service = "It is looked up for Service/lb in the namespace default, that of the HPA: an object of \
+                      another one cannot be described.";
+    let unknown = |metric: Value, api: &str| {
+        let message = "the server could not find the metric queue for x";
+        let errors = json!({"errors": [{"api": api, "message": message}]});
+        with(&state(&[metric], &["50m"]), "ControllerState", &errors)
+    };
+    let empty = [state(&[queue()], &["50m"]), vec![build::queue(&[])]].concat();
+    let of_keda = with(&unknown(queue(), "external"), "HorizontalPodAutoscaler", &owner);
+    for (code, items, want) in [
+        (Code::MetricEmpty, empty, Some(external)),
+        (Code::MetricNotFound, unknown(queue(), "external"), Some(external)),
+        (Code::MetricNotFound, of_keda, None),
+        (Code::MetricNotFound, unknown(object("Service"), "custom"), Some(of_service)),
+        (Code::MetricNotFound, unknown(object("Namespace"), "custom"), None),
+        (Code::MetricNotFound, unknown(pods, "custom"), None),
+    ] {
+        let evidence = said(code, &items).evidence;
+        let told = evidence.iter().find(|it| it.starts_with("It is looked up"));
+        assert_eq!(told.map(String::as_str), want, "{code:?} {evidence:?}");
+    }
 }
 
 /// The metric is there, but for other objects, or from another server.
@@ -1272,6 +1353,12 @@ fn the_object_that_is_meant() {
     let busy = state(&[cpu()], &["90m"; 3]);
     let elsewhere =
         [without_scale(busy.clone()), vec![deployment("web", "shop", &json!({}))]].concat();
+    let unstated = {
+        let hpa = json!({"metadata": {"namespace": "shop"}});
+        let items = with(&without_scale(busy.clone()), "HorizontalPodAutoscaler", &hpa);
+        let no_namespace = json!({"metadata": {"namespace": null}});
+        [items, vec![deployment("web", "", &no_namespace)]].concat()
+    };
     let zero = with(&busy, "Scale", &json!({"spec": {"replicas": 0}, "status": {"replicas": 0}}));
     let rollout = json!({
         "apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
@@ -1296,6 +1383,11 @@ fn the_object_that_is_meant() {
             Code::TargetNotFound,
             elsewhere,
             "Create the HPA in the namespace shop, where Deployment/web is: it scales nothing in another one.",
+        ),
+        (
+            Code::TargetNotFound,
+            unstated,
+            "State the namespace shop in Deployment/web too: an HPA scales nothing in another one.",
         ),
         (
             Code::SwitchedOff,

@@ -1,5 +1,6 @@
 //! Words findings about misleading values.
 
+use super::command::Command;
 use super::remedy::Remedy;
 use super::{About, Text, Words, first_of};
 use crate::apimachinery::quantity::{Format, Quantity};
@@ -85,14 +86,14 @@ impl Words for StaleSamples {
             ),
             "metrics.k8s.io" => (
                 Remedy::FindSamples.says("Find out why metrics-server has no newer samples."),
-                Some("kubectl describe apiservice v1beta1.metrics.k8s.io".to_owned()),
+                Some("kubectl describe apiservice v1beta1.metrics.k8s.io"),
             ),
             _ => (
                 Remedy::FindSamples.says("Find out why the adapter has no newer values."),
-                Some("kubectl get apiservices".to_owned()),
+                Some("kubectl get apiservices"),
             ),
         };
-        let commands = command.into_iter().collect();
+        let commands = command.map(Command::from).into_iter().collect();
         Text { summary, evidence, advice, commands, objects: Vec::new() }
     }
 }

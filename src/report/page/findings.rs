@@ -81,6 +81,16 @@ impl Words<'_> {
         }
     }
 
+    /// Whether a finding that is shown says how far the metric is off its target.
+    pub(super) fn tells_tolerance(&self) -> bool {
+        let findings = &self.explanation.findings;
+        let is_it = |it: &FindingView| it.code == Code::WithinTolerance;
+        match self.wide {
+            true => findings.iter().any(is_it),
+            false => shown(findings, Severity::Info).into_iter().any(is_it),
+        }
+    }
+
     /// Whether the wide report has evidence or commands of a finding, and nothing in this one says so.
     pub(super) fn hides_evidence(&self) -> bool {
         let has = |it: &FindingView| !it.text().evidence.is_empty() || !it.commands().is_empty();

@@ -390,13 +390,16 @@ impl Words<'_> {
                         )
                     }
                 };
-                format!(
-                    "{label} is at {} of its target, within the tolerance ({} to {}), and keeps \
-                     {keeps}",
-                    percent(proposal.ratio),
-                    percent(1.0 - winner.tolerance.down),
-                    percent(1.0 + winner.tolerance.up),
-                )
+                match self.tells_tolerance() {
+                    true => format!("{label} is within its tolerance, and keeps {keeps}"),
+                    false => format!(
+                        "{label} is at {} of its target, within the tolerance ({} to {}), and \
+                         keeps {keeps}",
+                        percent(proposal.ratio),
+                        percent(1.0 - winner.tolerance.down),
+                        percent(1.0 + winner.tolerance.up),
+                    ),
+                }
             }
             Because::FilledWithinTolerance => {
                 let ratio = winner.proposal().and_then(|it| it.filled).map(|it| it.ratio);

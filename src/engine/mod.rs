@@ -212,13 +212,13 @@ impl<'s> Reconciliation<'s> {
             Err(e) => Err((format!("invalid API version in scale target reference: {e}"), e)),
             Ok(_) => match &self.snapshot.scale {
                 Ok(scale) => Ok(scale),
-                Err(ScaleError::Missing(target)) => {
+                Err(e @ (ScaleError::Missing(_) | ScaleError::NoReplicas { .. })) => {
                     // What the controller would read and say is unknown.
                     self.trace.push(Step::ReadScale {
                         replicas: None,
                         status_replicas: None,
                         selector: None,
-                        error: Some(format!("the input has no {target}")),
+                        error: e.lacking().map(|lacking| format!("the input has no {lacking}")),
                     });
                     self.outcome.is_unknown = true;
                     return None;

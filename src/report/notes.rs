@@ -128,6 +128,13 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             let assuming = assuming.unwrap_or_default();
             format!("the input lacks the target {target}: add the {document}; {save}{assuming}")
         }
+        Note::NoReplicas { assuming } => {
+            let save = save_command(hpa);
+            match assuming {
+                Some(flags) => format!("{}; {save}", assume_pods(hpa, flags, false)),
+                None => save,
+            }
+        }
         Note::NoDocuments { documents, path } => {
             let command = command(*documents, path.as_deref(), &hpa.namespace);
             format!("the input has no {}; `{command}` prints them", documents.kind())

@@ -150,6 +150,11 @@ pub enum Note {
         /// The flags of the command that assumes its pods, if the input has none.
         assuming: Option<CommandFlags>,
     },
+    /// The target of the input states no replicas.
+    NoReplicas {
+        /// The flags of the command that assumes its pods, if the input has none.
+        assuming: Option<CommandFlags>,
+    },
     /// The input lacks documents that a metric needs.
     NoDocuments {
         /// Their kind.

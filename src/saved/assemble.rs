@@ -145,7 +145,9 @@ impl<'o> Place<'o> {
         for (place, hpa) in hpas.iter().enumerate() {
             match hpa.selector(namespace) {
                 Ok((hpa, scale)) => {
-                    known.extend(OtherHpa::of(hpa.clone(), scale.into_owned()).map(|it| (place, it)));
+                    known.extend(
+                        OtherHpa::of(hpa.clone(), scale.into_owned()).map(|it| (place, it)),
+                    );
                 }
                 Err(it) if it.may_be_stored() => unknown.push((place, it)),
                 Err(_) => {}

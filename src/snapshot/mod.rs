@@ -70,7 +70,9 @@ impl Snapshot {
     /// It is unknown.
     pub fn selector(&self) -> Result<&ScaleSelector, &ScaleError> {
         match &self.scale {
-            Ok(Scale { selector, .. }) | Err(ScaleError::NoReplicas { selector, .. }) => Ok(selector),
+            Ok(Scale { selector, .. }) | Err(ScaleError::NoReplicas { selector, .. }) => {
+                Ok(selector)
+            }
             Err(e) => Err(e),
         }
     }

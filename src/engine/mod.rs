@@ -418,7 +418,7 @@ impl<'s> Reconciliation<'s> {
         let shares = |other: &&Shared<OtherHpa>| {
             pods.iter().any(|pod| other.scale.selector.matches(&pod.labels))
         };
-        let others = self.snapshot.other_hpas.iter().filter(shares);
+        let others = self.snapshot.stored_hpas().filter(shares);
         let hpas: Vec<String> = std::iter::once(&self.snapshot.hpa)
             .chain(others.map(|other| &other.hpa))
             .map(Hpa::key)

@@ -102,7 +102,7 @@ struct Place<'o> {
     each_once: Result<(), Error>,
     target: ScaleLookup<'o>,
     surroundings: Surroundings,
-    /// By the places of the HPAs, those whose selectors the controller knows.
+    /// By the places of the HPAs, those whose selectors are known.
     known: HashMap<usize, Shared<OtherHpa>>,
     /// The HPAs whose selectors are unknown and could matter to others.
     unknown: Vec<(usize, UnknownSelector)>,

@@ -58,11 +58,16 @@ pub struct Snapshot {
     pub pod_metrics: Vec<Shared<PodMetrics>>,
     /// The answer for each metric of the spec, in its order.
     pub metrics: Vec<MetricAnswer>,
-    /// The other HPAs of the namespace for which the controller knows a selector.
+    /// The other HPAs of the namespace whose selectors are known; the controller compares those that it stores.
     pub other_hpas: Vec<Shared<OtherHpa>>,
 }
 
 impl Snapshot {
+    /// The other HPAs whose selectors the controller stores.
+    pub fn stored_hpas(&self) -> impl Iterator<Item = &Shared<OtherHpa>> {
+        self.other_hpas.iter().filter(|other| other.is_stored())
+    }
+
     /// What selects the pods of the target.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The annotations about scaling. All others are skipped when an object is read: they
-//! may be large, and they may contain what must not be saved, such as the last applied manifest with its
-//! environment.
+//! may be large, and they may contain what must not be saved. Of the last applied manifest only the replicas are
+//! read, not the environment.
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
@@ -24,7 +24,11 @@ pub const KEDA_TRANSFER: &str = "scaledobject.keda.sh/transfer-hpa-ownership";
 /// On an HPA: whether KEDA's webhook refuses a ScaledObject for its target.
 pub const KEDA_OWNERSHIP: &str = "validations.keda.sh/hpa-ownership";
 
-const KNOWN: [&str; 7] = [
+/// What `kubectl apply` has applied last, of which only `spec.replicas` is kept.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+const KNOWN: [&str; 8] = [
+    LAST_APPLIED,
     REVISION,
     VPA_UPDATES,
     KEDA_PAUSED,
@@ -42,6 +46,11 @@ impl Annotations {
     /// The value of one of the annotations above.
     pub fn get(&self, key: &str) -> Option<&str> {
         self.0.iter().find(|(name, _)| *name == key).map(|(_, value)| &**value)
+    }
+
+    /// Whether the manifest that `kubectl apply` has applied last states replicas.
+    pub fn last_applied_states_replicas(&self) -> bool {
+        self.get(LAST_APPLIED).is_some()
     }
 
     /// Whether there are no annotations.
@@ -77,7 +86,12 @@ impl<'de> Deserialize<'de> for Annotations {
                         Some(key) => {
                             let value: Option<Box<str>> = map.next_value()?;
                             known.retain(|(name, _)| *name != key);
-                            known.push((key, value.unwrap_or_default()));
+                            let value = value.unwrap_or_default();
+                            let value = match key {
+                                LAST_APPLIED => replicas_of(&value),
+                                _ => Some(value),
+                            };
+                            known.extend(value.map(|value| (key, value)));
                         }
                         None => {
                             map.next_value::<IgnoredAny>()?;
@@ -89,6 +103,20 @@ impl<'de> Deserialize<'de> for Annotations {
         }
         deserializer.deserialize_any(Map)
     }
+}
+
+/// Reduces a manifest to its replicas, if it states them.
+fn replicas_of(manifest: &str) -> Option<Box<str>> {
+    #[derive(serde::Deserialize)]
+    struct Manifest {
+        spec: Spec,
+    }
+    #[derive(serde::Deserialize)]
+    struct Spec {
+        replicas: i32,
+    }
+    let Manifest { spec: Spec { replicas } } = serde_json::from_str(manifest).ok()?;
+    Some(format!("{{\"spec\":{{\"replicas\":{replicas}}}}}").into())
 }
 
 /// A key, if it is known.

@@ -23,7 +23,7 @@ use crate::cluster::Session;
 use crate::cluster::fetch::list::{Progress, fetch_all};
 use crate::cluster::observed;
 use crate::cluster::signals::Signals;
-use crate::error::Error;
+use crate::error::{Error, listed};
 use crate::pass::Pass;
 use crate::render::markdown::rows;
 use crate::render::{page, structured};
@@ -265,12 +265,8 @@ impl<'a> List<'a> {
             let (key, failed) = (hpa.pass.key(), hpa.failed.join(", "));
             messages.push(format!("{key}: found {failed} (--fail-on)"));
         }
-        let errors = hpas.iter().filter_map(|(_, hpa)| {
-            let e = hpa.error.clone()?;
-            let message = format!("{}: {}", hpa.pass.key(), e.message);
-            Some(Error { message, bare: false, ..e })
-        });
-        let mut errors: Vec<Error> = errors.collect();
+        let failed = hpas.iter().filter_map(|(_, hpa)| Some((hpa.pass.key(), hpa.error.clone()?)));
+        let mut errors = grouped(failed);
         match args.save.as_ref().map(|path| save_all(path, &hpas)) {
             Some(Ok(warnings)) => messages.extend(warnings),
             Some(Err(e)) => errors.push(e),
@@ -285,6 +281,24 @@ impl<'a> List<'a> {
         }
         Ok(Answer { text, messages, errors, exit_code, ..Answer::default() })
     }
+}
+
+/// Says what is wrong with several HPAs once, with the hint of the first of them.
+fn grouped(failed: impl Iterator<Item = (String, Error)>) -> Vec<Error> {
+    let mut groups: Vec<(Vec<String>, Error)> = Vec::new();
+    for (key, e) in failed {
+        let same =
+            groups.iter_mut().find(|(_, own)| (own.kind, &own.message) == (e.kind, &e.message));
+        match same {
+            Some((keys, _)) => keys.push(key),
+            None => groups.push((vec![key], e)),
+        }
+    }
+    let named = groups.into_iter().map(|(keys, e)| {
+        let message = format!("{}: {}", listed(&keys), e.message);
+        Error { message, bare: false, ..e }
+    });
+    named.collect()
 }
 
 /// What was explained, and what limited it.
@@ -398,4 +412,30 @@ fn save_all(path: &str, hpas: &[(usize, Hpa)]) -> Result<Vec<String>, Error> {
     let missing = hpas.iter().filter(|(_, hpa)| hpa.pass.result.is_err());
     let missing = missing.map(|(_, hpa)| hpa.pass.key());
     Ok(missing.map(|key| format!("Warning: {key} was not saved to {path}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::grouped;
+    use crate::error::Error;
+
+    #[test]
+    fn what_is_wrong_with_several_hpas_is_said_once() {
+        let none = |name: &str| Error::usage("no answer: no pods").hint(format!("predict {name}"));
+        let failed = [
+            ("shop/api", none("api")),
+            ("shop/db", Error::failed("no answer: no pods")),
+            ("shop/web", none("web")),
+            ("shop/work", Error::usage("db.yaml: invalid")),
+        ];
+        let found = grouped(failed.map(|(key, e)| (key.to_owned(), e)).into_iter());
+        let found: Vec<(&str, Option<&str>)> =
+            found.iter().map(|e| (&*e.message, e.hint.as_deref())).collect();
+        let expected = [
+            ("shop/api, shop/web: no answer: no pods", Some("predict api")),
+            ("shop/db: no answer: no pods", None),
+            ("shop/work: db.yaml: invalid", None),
+        ];
+        assert_eq!(found, expected);
+    }
 }

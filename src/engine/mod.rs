@@ -212,13 +212,13 @@ impl<'s> Reconciliation<'s> {
             Err(e) => Err((format!("invalid API version in scale target reference: {e}"), e)),
             Ok(_) => match &self.snapshot.scale {
                 Ok(scale) => Ok(scale),
-                Err(ScaleError::Missing(target)) => {
+                Err(e @ (ScaleError::Missing(_) | ScaleError::NoReplicas { .. })) => {
                     // What the controller would read and say is unknown.
                     self.trace.push(Step::ReadScale {
                         replicas: None,
                         status_replicas: None,
                         selector: None,
-                        error: Some(format!("the input has no {target}")),
+                        error: e.lacking().map(|lacking| format!("the input has no {lacking}")),
                     });
                     self.outcome.is_unknown = true;
                     return None;
@@ -418,7 +418,7 @@ impl<'s> Reconciliation<'s> {
         let shares = |other: &&Shared<OtherHpa>| {
             pods.iter().any(|pod| other.scale.selector.matches(&pod.labels))
         };
-        let others = self.snapshot.other_hpas.iter().filter(shares);
+        let others = self.snapshot.stored_hpas().filter(shares);
         let hpas: Vec<String> = std::iter::once(&self.snapshot.hpa)
             .chain(others.map(|other| &other.hpa))
             .map(Hpa::key)

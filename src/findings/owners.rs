@@ -191,12 +191,12 @@ pub(super) fn shared(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let matches = |pod: &Pod| {
-        let mut others = case.snapshot().other_hpas.iter();
+        let mut others = case.snapshot().stored_hpas();
         others.any(|other| other.scale.selector.matches(&pod.labels))
     };
     let pods: Vec<&Pod> = case.pods().filter(|pod| matches(pod)).collect();
     let mut others = Vec::new();
-    for other in &case.snapshot().other_hpas {
+    for other in case.snapshot().stored_hpas() {
         if pods.iter().any(|pod| other.scale.selector.matches(&pod.labels)) {
             others.push(Sharing {
                 name: other.hpa.name.clone(),

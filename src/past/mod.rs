@@ -349,14 +349,14 @@ fn asked_by(snapshot: &Snapshot) -> Option<(Bounds, Option<i32>)> {
 
 /// Why the pods of a target cannot be told.
 fn no_selector(hpa: &Hpa, e: &ScaleError) -> Error {
-    match e {
-        ScaleError::Missing(target) => Error::usage(format!(
-            "--at: the input lacks the target {target}, which selects the pods"
-        ))
-        .hint(save_command(hpa)),
-        ScaleError::Mapping(why) | ScaleError::Get(why) => {
-            let target = hpa.reference();
-            Error::failed(format!("--at: the scale of {target} cannot be read: {why}"))
+    let why = match e {
+        ScaleError::Mapping(why) | ScaleError::Get(why) => why,
+        ScaleError::Missing(target) | ScaleError::NoReplicas { target, .. } => {
+            let message =
+                format!("--at: the input lacks the target {target}, which selects the pods");
+            return Error::usage(message).hint(save_command(hpa));
         }
-    }
+    };
+    let target = hpa.reference();
+    Error::failed(format!("--at: the scale of {target} cannot be read: {why}"))
 }

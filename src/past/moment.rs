@@ -224,7 +224,7 @@ impl<'h> Moments<'h> {
             .map_or(spec_replicas, |value| value as i32);
         let mut snapshot = base.clone();
         snapshot.now = Timestamp::from_millisecond(millis).unwrap_or(time);
-        if let Ok(Scale { selector, .. }) = &base.scale {
+        if let Ok(selector) = base.selector() {
             let selector = selector.clone();
             snapshot.scale = Ok(Scale { spec_replicas, status_replicas, selector });
         }
@@ -423,16 +423,16 @@ fn steps(history: &History, (from, before): (i64, f64), (until, after): (i64, f6
 pub(super) fn selected(input: &Input) -> Result<(Shared<Labels>, Option<Pod>), Error> {
     let Input { snapshot, surroundings, .. } = input;
     let hpa = &snapshot.hpa;
-    let scale = snapshot.scale.as_ref().map_err(|e| no_selector(hpa, e))?;
+    let selector = snapshot.selector().map_err(|e| no_selector(hpa, e))?;
     let own = surroundings.workload(&hpa.spec.scale_target_ref);
     let template = own.and_then(|own| own.template.as_deref());
     let pods = snapshot.pods.iter().map(|pod| &**pod);
     let mut models = template.into_iter().chain(pods);
-    let model = models.find(|pod| scale.selector.matches(&pod.labels)).cloned();
-    let example = scale.selector.parsed().map(Selector::example);
+    let model = models.find(|pod| selector.matches(&pod.labels)).cloned();
+    let example = selector.parsed().map(Selector::example);
     let labels = model.as_ref().map(|pod| pod.labels.clone());
     let labels = labels.or(example.ok().map(Shared::from));
-    let labels = labels.filter(|labels| scale.selector.matches(labels)).ok_or_else(|| {
+    let labels = labels.filter(|labels| selector.matches(labels)).ok_or_else(|| {
         let target = hpa.reference();
         Error::failed(format!(
             "--at: no pod of {target} is known, and no labels that its selector matches"

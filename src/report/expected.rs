@@ -79,6 +79,7 @@ impl fmt::Display for Unknown {
             Self::OpenMetrics => "it depends on metrics that are not known here",
             Self::Lacking(all) => return f.write_str(&lacking(all).unwrap_or_default()),
             Self::NoTarget => "the input lacks the target",
+            Self::NoReplicas => "the input lacks the replicas of the target",
             Self::Stays(block) => match block {
                 Block::NoScale => "the scale of the target cannot be read",
                 Block::AtZero => "the replicas stay only because scaling is disabled at 0",

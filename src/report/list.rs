@@ -238,8 +238,13 @@ impl Explanation<'_> {
             let worst = self.findings.iter().map(|finding| finding.severity).min();
             return (worst, format!("{}{more}", first.code.as_str()));
         }
-        if let Err(ScaleError::Missing(_)) = self.pass.input.snapshot.scale {
-            return (Some(Severity::Error), "the input has no target".to_owned());
+        let absent = match self.pass.input.snapshot.scale {
+            Err(ScaleError::Missing(_)) => Some("the input has no target"),
+            Err(ScaleError::NoReplicas { .. }) => Some("the input has no replicas"),
+            _ => None,
+        };
+        if let Some(absent) = absent {
+            return (Some(Severity::Error), absent.to_owned());
         }
         if let Some(lacking) = lacking(&self.pass.decision.outcome.lacking(self.hpa.spec)) {
             // The answer may not depend on it.

@@ -14,7 +14,9 @@ use crate::snapshot::Documents;
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::evidence::LEASE_NAMESPACE;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
-use crate::snapshot::note::{KedaNote, NotOwned, Note, Unlearnt, WhyUnknownSelector};
+use crate::snapshot::note::{
+    KedaNote, NotOwned, Note, StatedReplicas, Unlearnt, WhyUnknownSelector,
+};
 use crate::snapshot::right::Cause;
 use crate::snapshot::surroundings::Replacement;
 
@@ -136,6 +138,13 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             let assuming = assuming.unwrap_or_default();
             format!("the input lacks the target {target}: add the {document}; {save}{assuming}")
         }
+        Note::NoReplicas { assuming } => {
+            let save = save_command(hpa);
+            match assuming {
+                Some(flags) => format!("{}; {save}", assume_pods(hpa, flags, false)),
+                None => save,
+            }
+        }
         Note::NoDocuments { documents, path } => {
             let command = command(*documents, path.as_deref(), &hpa.namespace);
             format!("the input has no {}; `{command}` prints them", documents.kind())
@@ -244,10 +253,6 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                 listed(objects)
             )
         }
-        Note::SelectorChanged { workload, selector, running } => format!(
-            "spec.selector of {workload} is {selector} instead of {running}: the API server rejects \
-             that, because the field is immutable"
-        ),
         Note::WorkloadElsewhere { workload, own, namespace } => {
             format!("the manifest of {workload} in {own} is used for the one in {namespace}")
         }
@@ -275,9 +280,13 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             };
             format!("skipped {}: {how}", listed(&all))
         }
-        Note::ReplicasReset { workload, manager } => format!(
+        Note::ReplicasReset { workload, stated: StatedReplicas::Manager(manager) } => format!(
             "{workload} states no replicas here, and {manager} has stated them so far: applied, they are reset to 1 \
              once, and the HPA scales up from there"
+        ),
+        Note::ReplicasReset { workload, stated: StatedReplicas::LastApplied } => format!(
+            "{workload} states no replicas here, but the manifest that `kubectl apply` has applied last does: \
+             `kubectl apply` resets them to 1 once, and the HPA scales up from there"
         ),
         Note::RequestSetElsewhere { container, resource } => format!(
             "the {resource} request of {} stays as it is where it differs from the running template: what set it, \

@@ -302,6 +302,9 @@ impl Words<'_> {
         let history = match pass.remembered.knowledge {
             Knowledge::Stated => None,
             Knowledge::JustStarted if pass.remembered.is_known_empty() => None,
+            Knowledge::JustStarted if pass.input.is_new_hpa() => {
+                Some("a new HPA without a history")
+            }
             Knowledge::JustStarted => Some("a controller that has just started"),
             Knowledge::Inferred if pass.input.evidence.past.is_some() => {
                 Some("a history inferred from the passes before")
@@ -341,6 +344,9 @@ impl Words<'_> {
             // The basis already says so.
             Knowledge::JustStarted if self.explanation.pass.remembered.is_known_empty() => {
                 return lines;
+            }
+            Knowledge::JustStarted if self.explanation.pass.input.is_new_hpa() => {
+                "the HPA is new: the current replicas count as the only recommendation".to_owned()
             }
             Knowledge::JustStarted => {
                 "just started: the current replicas count as the only recommendation (no history \

@@ -6,6 +6,7 @@ mod answers;
 mod list;
 mod target;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
@@ -59,8 +60,8 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
     let mut input = without_pods(&objects, &place, own, options, clock, 0..place.hpas.len())?;
     let snapshot = &mut input.snapshot;
     let selects = |item: &&Shared<PodMetrics>| {
-        let scale = snapshot.scale.as_ref();
-        scale.is_ok_and(|scale| place.labels(item).is_some_and(|it| scale.selector.matches(it)))
+        let selector = snapshot.selector();
+        selector.is_ok_and(|own| place.labels(item).is_some_and(|it| own.matches(it)))
     };
     let saved = objects.state.as_ref().and_then(|state| state.pod_metrics(&snapshot.hpa));
     snapshot.pod_metrics = match saved {
@@ -101,7 +102,7 @@ struct Place<'o> {
     each_once: Result<(), Error>,
     target: ScaleLookup<'o>,
     surroundings: Surroundings,
-    /// By the places of the HPAs, those whose selectors the controller knows.
+    /// By the places of the HPAs, those whose selectors are known.
     known: HashMap<usize, Shared<OtherHpa>>,
     /// The HPAs whose selectors are unknown and could matter to others.
     unknown: Vec<(usize, UnknownSelector)>,
@@ -144,7 +145,9 @@ impl<'o> Place<'o> {
         for (place, hpa) in hpas.iter().enumerate() {
             match hpa.selector(namespace) {
                 Ok((hpa, scale)) => {
-                    known.extend(OtherHpa::of(hpa.clone(), scale.clone()).map(|it| (place, it)));
+                    known.extend(
+                        OtherHpa::of(hpa.clone(), scale.into_owned()).map(|it| (place, it)),
+                    );
                 }
                 Err(it) if it.may_be_stored() => unknown.push((place, it)),
                 Err(_) => {}
@@ -197,7 +200,7 @@ impl<'o> Place<'o> {
 
 impl Found<'_> {
     /// Returns the HPA, with the scale that has its selector.
-    fn selector(&self, namespace: &str) -> Result<(&Hpa, &Scale), UnknownSelector> {
+    fn selector(&self, namespace: &str) -> Result<(&Hpa, Cow<'_, Scale>), UnknownSelector> {
         let key = format!("{namespace}/{}", self.object.name);
         let (hpa, _) = self.admitted.as_ref().map_err(|e| UnknownSelector {
             key: key.clone(),
@@ -206,7 +209,12 @@ impl Found<'_> {
         })?;
         let target = || hpa.spec.scale_target_ref.to_string();
         let why = match &self.scale {
-            Ok(Ok(scale)) => return Ok((hpa, scale)),
+            Ok(Ok(scale)) => return Ok((hpa, Cow::Borrowed(scale))),
+            Ok(Err(ScaleError::NoReplicas { selector, .. })) => {
+                // Whatever they are, the HPA's own passes bring them inside its bounds, and read the selector.
+                let replicas = hpa.spec.min_replicas.unwrap_or(1);
+                return Ok((hpa, Cow::Owned(Scale::new(replicas, selector.as_str()))));
+            }
             Ok(Err(ScaleError::Missing(target))) => WhyUnknownSelector::NoTarget(target.clone()),
             Ok(Err(ScaleError::Mapping(_) | ScaleError::Get(_))) => {
                 WhyUnknownSelector::TargetGone { target: target() }
@@ -312,9 +320,10 @@ fn without_pods(
     surroundings.lacks_scale =
         snapshot.scale.is_err() && !is_stated(Api::Mapping) && !is_stated(Api::Scale);
     let lacks_target = matches!(snapshot.scale, Err(ScaleError::Missing(_)));
-    let lacks_answers = lacks_target || snapshot.metrics.iter().any(MetricAnswer::is_missing);
-    let scale = snapshot.scale.as_ref().ok();
-    let may_be_own = |pod: &&Shared<Pod>| scale.is_none_or(|it| it.selector.matches(&pod.labels));
+    let lacks_scale = snapshot.scale.as_ref().is_err_and(|e| e.lacking().is_some());
+    let lacks_answers = lacks_scale || snapshot.metrics.iter().any(MetricAnswer::is_missing);
+    let may_be_own =
+        |pod: &&Shared<Pod>| snapshot.selector().map_or(true, |own| own.matches(&pod.labels));
     surroundings.lacks_pods = lacks_answers
         && !objects.lists.contains(&Documents::Pod)
         && !place.pods.iter().any(may_be_own);
@@ -330,6 +339,7 @@ fn without_pods(
             default_namespace: options.default_namespace().to_owned(),
         }
     });
+    let scale = snapshot.scale.as_ref().ok();
     evidence.counted = scale.and_then(|scale| target.counted(&snapshot.hpa, scale, now));
     Ok(Input {
         snapshot,

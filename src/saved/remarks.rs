@@ -49,10 +49,13 @@ impl Input {
             notes.extend((!unknown.is_empty()).then_some(Note::NoValues(unknown)));
         }
         for note in &mut notes {
+            let flags = || self.command_flags.clone();
             if let Note::NoTarget { elsewhere, assuming, .. } = note {
                 elsewhere.clone_from(&self.surroundings.target_elsewhere);
                 let is_assumed = self.surroundings.lacks_pods && elsewhere.is_none();
-                *assuming = is_assumed.then(|| self.command_flags.clone());
+                *assuming = is_assumed.then(flags);
+            } else if let Note::NoReplicas { assuming } = note {
+                *assuming = self.surroundings.lacks_pods.then(flags);
             }
         }
         self.notes.extend(notes);
@@ -61,7 +64,7 @@ impl Input {
 
 /// Whether a note says more than the snapshot does.
 fn is_of_input(note: &Note) -> bool {
-    matches!(note, Note::NoValues(_) | Note::NoTarget { .. })
+    matches!(note, Note::NoValues(_) | Note::NoTarget { .. } | Note::NoReplicas { .. })
 }
 
 /// Notes tolerances of the spec that the controller ignores. An API server keeps an existing one after
@@ -90,6 +93,7 @@ fn no_target(snapshot: &Snapshot) -> Option<Note> {
         Err(ScaleError::Missing(target)) => {
             Some(Note::NoTarget { target: target.clone(), elsewhere: None, assuming: None })
         }
+        Err(ScaleError::NoReplicas { .. }) => Some(Note::NoReplicas { assuming: None }),
         _ => None,
     }
 }
@@ -147,8 +151,8 @@ fn stale(snapshot: &Snapshot) -> Vec<Note> {
 
 /// Notes what the input lacks.
 fn missing(snapshot: &Snapshot) -> Vec<Note> {
-    if matches!(snapshot.scale, Err(ScaleError::Missing(_))) {
-        // Without the target nothing else is asked for.
+    if snapshot.scale.as_ref().is_err_and(|e| e.lacking().is_some()) {
+        // Without the target's scale nothing else is asked for.
         return Vec::new();
     }
     let Hpa { namespace, spec, .. } = &snapshot.hpa;

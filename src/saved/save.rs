@@ -327,7 +327,8 @@ fn errors_of(input: &Input, also: &[MetricSpec], hpa: Option<&str>) -> Vec<ApiEr
             let message = format!("the input has no {target}");
             add(Api::Scale, None, (&message, false, Some(Documents::Scale)));
         }
-        Ok(_) => {}
+        // The target itself says so.
+        Err(ScaleError::NoReplicas { .. }) | Ok(_) => {}
     }
     if let Some(message) = &snapshot.scale_update_error {
         add(Api::ScaleUpdate, None, (message, false, None));

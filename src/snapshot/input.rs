@@ -73,6 +73,11 @@ pub struct Input {
 }
 
 impl Input {
+    /// Whether the HPA is assumed to be created, in place of the observed one.
+    pub fn is_new_hpa(&self) -> bool {
+        self.notes.iter().any(|note| matches!(note, Note::ManifestOfNewHpa { .. }))
+    }
+
     /// Sets how many replicas the target has had until now, once its pods are known.
     pub(crate) fn count(&mut self, counted: Option<Counted>) {
         let alike = self.snapshot.has_pods_alike();

@@ -58,11 +58,30 @@ pub struct Snapshot {
     pub pod_metrics: Vec<Shared<PodMetrics>>,
     /// The answer for each metric of the spec, in its order.
     pub metrics: Vec<MetricAnswer>,
-    /// The other HPAs of the namespace for which the controller knows a selector.
+    /// The other HPAs of the namespace whose selectors are known; the controller compares those that it stores.
     pub other_hpas: Vec<Shared<OtherHpa>>,
 }
 
 impl Snapshot {
+    /// The other HPAs whose selectors the controller stores.
+    pub fn stored_hpas(&self) -> impl Iterator<Item = &Shared<OtherHpa>> {
+        self.other_hpas.iter().filter(|other| other.is_stored())
+    }
+
+    /// What selects the pods of the target.
+    ///
+    /// # Errors
+    ///
+    /// It is unknown.
+    pub fn selector(&self) -> Result<&ScaleSelector, &ScaleError> {
+        match &self.scale {
+            Ok(Scale { selector, .. }) | Err(ScaleError::NoReplicas { selector, .. }) => {
+                Ok(selector)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
     /// Returns an HPA with its target at a time, under a controller of the newest known version with the
     /// default flags. There are no pods and no answers of metrics APIs yet: `metrics` needs one for each
     /// metric of the spec, and resource metrics need `pods` and `pod_metrics`.
@@ -181,6 +200,25 @@ pub enum ScaleError {
     Get(String),
     /// The input lacks the target, which says nothing about the cluster; this is what it lacks.
     Missing(String),
+    /// The target is a manifest that leaves its replicas to the HPA: an API server sets 1 in a new object, which says
+    /// nothing of one that runs.
+    NoReplicas {
+        /// The target, as `Kind/name`.
+        target: String,
+        /// What selects its pods.
+        selector: ScaleSelector,
+    },
+}
+
+impl ScaleError {
+    /// What the input lacks, which may be there in the cluster.
+    pub fn lacking(&self) -> Option<String> {
+        match self {
+            Self::Missing(target) => Some(target.clone()),
+            Self::NoReplicas { target, .. } => Some(format!("replicas of {target}")),
+            Self::Mapping(_) | Self::Get(_) => None,
+        }
+    }
 }
 
 /// The answer of a metrics API for one metric of the spec.

@@ -12,7 +12,7 @@ use super::shared::Shared;
 /// The time within which a changed HPA has had a pass, also with a long sync period.
 const SETTLED: SignedDuration = SignedDuration::from_mins(10);
 
-/// Another HPA of the namespace, as the controller stores it for the ambiguity check.
+/// Another HPA of the namespace, with what it selects.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OtherHpa {
     /// The HPA.
@@ -22,13 +22,18 @@ pub struct OtherHpa {
 }
 
 impl OtherHpa {
-    /// Returns an HPA whose own passes reach its metrics, so that the controller knows its selector: the
-    /// target is within the bounds and has a readable selector.
+    /// Returns an HPA whose target has a readable selector.
     pub(crate) fn of(hpa: Hpa, scale: Scale) -> Option<Shared<Self>> {
-        let bounds = hpa.spec.min_replicas.unwrap_or(1)..=hpa.spec.max_replicas;
-        let is_active = scale.spec_replicas != 0 && bounds.contains(&scale.spec_replicas);
         let has_selector = !scale.selector.as_str().is_empty() && scale.selector.parsed().is_ok();
-        (is_active && has_selector).then(|| Self { hpa, scale }.into())
+        has_selector.then(|| Self { hpa, scale }.into())
+    }
+
+    /// Whether its own passes reach its metrics, so that the controller stores its selector for the ambiguity check:
+    /// the target is within the bounds.
+    pub fn is_stored(&self) -> bool {
+        let Self { hpa, scale } = self;
+        let bounds = hpa.spec.min_replicas.unwrap_or(1)..=hpa.spec.max_replicas;
+        scale.spec_replicas != 0 && bounds.contains(&scale.spec_replicas)
     }
 }
 

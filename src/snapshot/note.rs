@@ -150,6 +150,11 @@ pub enum Note {
         /// The flags of the command that assumes its pods, if the input has none.
         assuming: Option<CommandFlags>,
     },
+    /// The target of the input states no replicas.
+    NoReplicas {
+        /// The flags of the command that assumes its pods, if the input has none.
+        assuming: Option<CommandFlags>,
+    },
     /// The input lacks documents that a metric needs.
     NoDocuments {
         /// Their kind.
@@ -292,15 +297,6 @@ pub enum Note {
         /// These objects.
         objects: Vec<String>,
     },
-    /// The selector in a workload's manifest differs from the running one.
-    SelectorChanged {
-        /// The workload, as `Kind/name`.
-        workload: String,
-        /// The selector of the manifest.
-        selector: String,
-        /// The running one.
-        running: String,
-    },
     /// The manifest of a workload states another namespace than the HPA's.
     WorkloadElsewhere {
         /// The workload, as `Kind/name`.
@@ -333,8 +329,8 @@ pub enum Note {
     ReplicasReset {
         /// The workload.
         workload: String,
-        /// The field manager that has stated them so far.
-        manager: String,
+        /// What has stated them so far.
+        stated: StatedReplicas,
     },
     /// Pods have another request than their template, so that of a new one does not become theirs.
     RequestSetElsewhere {
@@ -538,6 +534,15 @@ pub enum WhyUnknownSelector {
     },
     /// The input lacks its target.
     NoTarget(String),
+}
+
+/// What has stated the replicas of a workload so far, so that they are reset when it no longer does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StatedReplicas {
+    /// A field manager.
+    Manager(Box<str>),
+    /// The manifest that `kubectl apply` has applied last.
+    LastApplied,
 }
 
 /// A fact that could not be determined.

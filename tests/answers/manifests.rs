@@ -171,7 +171,6 @@ fn charts_are_taken_as_they_are_rendered() {
             "HPA: from renamed.yaml, which changes nothing
              template: of Deployment/web from renamed.yaml, which changes nothing
              note shop/web-hpa is a new HPA, predicted in place of shop/web: its history begins with the current replicas; applied beside shop/web, both stop scaling, because they select the same pods: delete web, as Helm does and `kubectl apply --prune` can
-             note renamed.yaml: spec.selector of Deployment/web is app=web-2,tier=front instead of app=web: the API server rejects that, because the field is immutable
              stays at 4",
         ),
         (
@@ -446,6 +445,12 @@ fn what_cannot_be_a_candidate_is_an_error_of_one_line() {
             "the API server would reject this manifest",
         ),
         (
+            template("labels: {app: web-2}", "name: web, image: web")
+                .replace("matchLabels: {app: web}", "matchLabels: {app: web-2}"),
+            "standard input: Deployment/web: spec.selector: app=web-2 instead of app=web: field is immutable",
+            "the API server would reject this manifest: render it with the values of what runs",
+        ),
+        (
             "{{- if .Values.autoscaling.enabled }}\n".to_owned() + &hpa("web", "web"),
             "failed to read standard input:1:2: key must be a string",
             "this is a template: use the output of `helm template` or `kustomize build`",
@@ -628,6 +633,14 @@ fn manifests_alone() {
                 + &no_selector.replace("replicas: 3", "selector: {matchLabels: {app: web}}"),
             &["--cpu=80%"],
             "hint: state them with --replicas\n",
+        ),
+        // The same is unknown to a report: 1 would be below the minimum.
+        (
+            "explain",
+            hpa(&format!("{{{deployment}, minReplicas: 2, maxReplicas: 5}}"))
+                + &no_selector.replace("replicas: 3", "selector: {matchLabels: {app: web}}"),
+            &[],
+            "UNKNOWN: THE INPUT HAS NO REPLICAS\n  The manifest of Deployment/web leaves the replicas to the HPA",
         ),
     ] {
         let mut command = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa");

@@ -28,7 +28,7 @@ pub(in crate::report) fn rows(
             Found::Changes(changes) => ranges(of, changes, now),
             Found::Nothing { error } => {
                 vec![Range {
-                    from: 0,
+                    span: Span { from: 0, to: 0 },
                     values: String::new(),
                     effect: format!("nothing known: {error}"),
                 }]
@@ -73,8 +73,7 @@ fn kept_target(own: &KeptTarget) -> [String; 3] {
 
 /// A range of values of a metric.
 struct Range {
-    /// The lowest of them.
-    from: i64,
+    span: Span,
     /// The range in words; empty if the effect is not about values.
     values: String,
     effect: String,
@@ -105,7 +104,7 @@ fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<Range> {
             format!("{} to {}", value(span.from), value(span.to))
         }
     };
-    let range = |span: Span, effect: String| Range { from: span.from, values: words(span), effect };
+    let range = |span: Span, effect: String| Range { span, values: words(span), effect };
     let whole = Span { from: 0, to: changes.up_to };
     let asked = |ask: Ask| {
         let all = changes.asks.iter().filter(move |asks| asks.asks == ask);
@@ -196,10 +195,14 @@ fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<Range> {
         let span = Span { from: 0, to };
         ranges.push(range(span, format!("proposes minReplicas ({replicas})")));
     }
-    ranges.sort_by_key(|range| range.from);
+    ranges.sort_by_key(|range| (range.span.from, range.span.to));
     if bands.iter().any(|band| !band.certain) {
         let effect = "not certain: based on the most likely history".to_owned();
-        ranges.push(Range { from: changes.up_to, values: String::new(), effect });
+        ranges.push(Range {
+            span: Span { from: changes.up_to, to: changes.up_to },
+            values: String::new(),
+            effect,
+        });
     }
     ranges
 }

@@ -20,6 +20,8 @@ use crate::snapshot::{Documents, ScaleError, Unread};
 pub(in crate::report) enum Headline {
     /// The input has no target.
     NoTarget,
+    /// The target of the input states no replicas.
+    NoReplicas,
     /// The scale cannot be read.
     CannotRead,
     /// The scale cannot be written.
@@ -47,6 +49,7 @@ impl Headline {
         let arrow = symbols.arrow;
         match self {
             Self::NoTarget => "unknown: the input has no target".to_owned(),
+            Self::NoReplicas => "unknown: the input has no replicas".to_owned(),
             Self::CannotRead => "cannot scale".to_owned(),
             Self::CannotWrite { from, to } => format!("cannot scale {from} {arrow} {to}"),
             Self::NoPods => "unknown: the input has no pods".to_owned(),
@@ -85,6 +88,7 @@ impl Words<'_> {
             why.push(sentence(&format!("{}.", self.no_scale())));
             let headline = match self.explanation.pass.input.snapshot.scale {
                 Err(ScaleError::Missing(_)) => Headline::NoTarget,
+                Err(ScaleError::NoReplicas { .. }) => Headline::NoReplicas,
                 _ => Headline::CannotRead,
             };
             return (headline, why);
@@ -282,6 +286,9 @@ impl Words<'_> {
         });
         match &self.explanation.pass.input.snapshot.scale {
             Err(ScaleError::Missing(target)) => format!("the input lacks the target {target}"),
+            Err(ScaleError::NoReplicas { target, .. }) => format!(
+                "the manifest of {target} leaves the replicas to the HPA, so how many there are is unknown"
+            ),
             _ => format!("the scale of the target cannot be read: {}", error.unwrap_or("unknown")),
         }
     }

@@ -25,6 +25,8 @@ pub(super) struct ScaleLookup<'o> {
     errors: &'o [ApiError],
     /// Whether objects missing in the input did not exist.
     is_complete: bool,
+    /// Whether the workloads are those of a cluster.
+    is_cluster: bool,
 }
 
 /// Objects by name, so that many HPAs find their targets without going through all objects.
@@ -49,6 +51,7 @@ impl<'o> ScaleLookup<'o> {
             default_namespace,
             errors,
             is_complete: state.is_some(),
+            is_cluster: false,
         }
     }
 
@@ -60,6 +63,7 @@ impl<'o> ScaleLookup<'o> {
             default_namespace: namespace,
             errors: &[],
             is_complete: true,
+            is_cluster: true,
         }
     }
 }
@@ -125,9 +129,17 @@ impl ScaleLookup<'_> {
                 let message = format!("{reference}: spec.selector: Required value");
                 return Err(Error::usage(message).hint("the API server would reject this manifest"));
             }
-            None => return Ok(Ok(workload.to_scale(String::new()))),
+            None => return Ok(self.scale_of(workload, String::new())),
         };
-        Ok(Ok(workload.to_scale(selector.to_string())))
+        Ok(self.scale_of(workload, selector.to_string()))
+    }
+
+    /// Returns the scale of a workload, as far as it says how many replicas there are. A cluster does.
+    fn scale_of(&self, workload: &Workload, selector: String) -> Result<Scale, ScaleError> {
+        if self.is_cluster || workload.states_replicas() {
+            return Ok(workload.to_scale(selector));
+        }
+        Err(ScaleError::NoReplicas { target: workload.reference(), selector: selector.into() })
     }
 
     /// Returns what is assumed about the target's scale if it is derived from an object without a status.

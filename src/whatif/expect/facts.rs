@@ -63,6 +63,8 @@ pub enum Unknown {
     Lacking(Vec<Lacking>),
     /// The input has no target.
     NoTarget,
+    /// The target of the input states no replicas.
+    NoReplicas,
     /// The replicas stay because this blocks the pass, which says nothing about what follows once it does not.
     Stays(Block),
     /// No pass of the run has an answer.
@@ -434,6 +436,7 @@ impl<'a> Facts<'a> {
         match self.snapshot.scale {
             _ if !lacking.is_empty() => Some(Unknown::Lacking(lacking)),
             Err(ScaleError::Missing(_)) => Some(Unknown::NoTarget),
+            Err(ScaleError::NoReplicas { .. }) => Some(Unknown::NoReplicas),
             _ => None,
         }
     }

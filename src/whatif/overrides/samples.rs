@@ -189,13 +189,13 @@ pub(super) fn fill(
 
 /// The selector of the target's pods, or why it is unknown.
 pub(super) fn selector(snapshot: &Snapshot) -> Result<Selector, String> {
-    match &snapshot.scale {
-        Ok(scale) if scale.selector.as_str().is_empty() => {
+    match snapshot.selector() {
+        Ok(selector) if selector.as_str().is_empty() => {
             Err("the target's scale is missing a selector".to_owned())
         }
-        Ok(scale) => scale.selector.parsed().cloned().map_err(ToString::to_string),
+        Ok(selector) => selector.parsed().cloned().map_err(ToString::to_string),
         Err(ScaleError::Mapping(e) | ScaleError::Get(e)) => Err(e.clone()),
-        Err(ScaleError::Missing(target)) => Err(format!("the input has no {target}")),
+        Err(e) => Err(format!("the input has no {}", e.lacking().unwrap_or_default())),
     }
 }
 

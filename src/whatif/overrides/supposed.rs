@@ -18,7 +18,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::note::{Note, WhyUnknownSelector};
 use crate::snapshot::pod::{Container, Pod, Requests, resource_name};
 use crate::snapshot::surroundings::{SupposedPods, SupposedTemplate, Workload};
-use crate::snapshot::{MetricAnswer, Scale, ScaleError};
+use crate::snapshot::{MetricAnswer, Scale, ScaleError, Snapshot};
 use crate::whatif::timeline::Trace;
 use crate::whatif::value::Value;
 
@@ -53,10 +53,10 @@ pub fn suppose_pods(
     assumptions: &Assumptions,
     values: &Values<'_>,
 ) -> Result<(), Error> {
-    let Input { snapshot, surroundings, .. } = &*input;
-    if !surroundings.lacks_pods {
-        return Ok(());
+    if !input.surroundings.lacks_pods {
+        return state_replicas(&mut input.snapshot, assumptions);
     }
+    let Input { snapshot, surroundings, .. } = &*input;
     let needs_none = assumptions.needs_no_pods() && values.trace.is_none() && !values.is_asked;
     let target = &snapshot.hpa.spec.scale_target_ref;
     let own = surroundings.workload(target);
@@ -71,6 +71,7 @@ pub fn suppose_pods(
     };
     let (known, selector) = match (&snapshot.scale, workload) {
         (Ok(scale), _) => (Some(scale.clone()), scale.selector.clone()),
+        (Err(ScaleError::NoReplicas { selector, .. }), _) => (None, selector.clone()),
         (Err(ScaleError::Missing(_)), Some(workload)) => {
             let scale = scale_of(workload);
             (Some(scale.clone()), scale.selector)
@@ -164,6 +165,16 @@ pub fn suppose_pods(
     basis.push(Basis::SupposedPods(supposed));
     notes.extend(not_ready);
     input.remark_anew(&was);
+    Ok(())
+}
+
+/// Gives the target of pods that the input has the replicas that are typed, if it states none.
+fn state_replicas(snapshot: &mut Snapshot, assumptions: &Assumptions) -> Result<(), Error> {
+    let Err(ScaleError::NoReplicas { selector, .. }) = &snapshot.scale else { return Ok(()) };
+    if let Some(typed @ Replicas::To(_)) = assumptions.pods.replicas {
+        let (replicas, selector) = (typed.after(0)?, selector.clone());
+        snapshot.scale = Ok(Scale { spec_replicas: replicas, status_replicas: replicas, selector });
+    }
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use super::pods::known_selector;
 use super::requests::{NewRequest, RequestChange, set_requests};
 use super::{Override, Reported};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
+use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::quantity::Quantity;
 use crate::apimachinery::selector::{Labels, Selector};
 use crate::apimachinery::tool::Tool;
@@ -17,12 +18,12 @@ use crate::numbers::format_of;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
-use crate::snapshot::note::Note;
+use crate::snapshot::note::{Note, StatedReplicas};
 use crate::snapshot::pod::{
     Container, Pod, REVISION_LABELS, Requests, ResourceName, resource_name,
 };
 use crate::snapshot::requests::{aggregate_request, is_pod_level_resource};
-use crate::snapshot::surroundings::{ManifestReplicas, Workload};
+use crate::snapshot::surroundings::{ManifestReplicas, SupposedTemplate, Workload};
 
 /// The item of what is assumed with a template.
 pub const TEMPLATE: &str = "template";
@@ -83,13 +84,16 @@ pub(super) fn apply(
         replicas.map(|replicas| ManifestReplicas { origin: origin.clone(), replicas });
     let target = input.snapshot.hpa.spec.scale_target_ref.clone();
     let Ok(selector) = known_selector(&input.snapshot) else { return Ok(()) };
-    let mut notes = Vec::from_iter(new_selector(manifest, &selector));
+    let is_same_object = manifest.metadata.namespace.as_ref().is_none_or(|own| own == namespace);
+    if is_same_object && runs(input) {
+        keep_selector(manifest, &selector, origin)?;
+    }
+    let mut notes = Vec::new();
     if replicas.is_none()
         && let Some(running) = input.surroundings.workload(&target)
-        && let Some(manager) = resets_replicas(&running.metadata.managed_fields)
+        && let Some(stated) = resets_replicas(&running.metadata)
     {
-        let (workload, manager) = (reference.clone(), manager.to_owned());
-        notes.push(Note::ReplicasReset { workload, manager });
+        notes.push(Note::ReplicasReset { workload: reference.clone(), stated });
     }
     let Some(template) = manifest.template.as_deref().map(as_pod) else {
         input.notes.extend(of_manifest(origin, notes));
@@ -347,15 +351,19 @@ fn kept_beside(made: &[Made<'_>], template: &Pod, metrics: &[MetricSpec]) -> Opt
 
 /// Returns who has stated the replicas of a workload in a manifest, so that they are reset to 1 once the manifest does
 /// not state them any more. The API server keeps what it applied if someone else owns it as well.
-fn resets_replicas(managed: &[ManagedFieldsEntry]) -> Option<&str> {
-    let mut owners = managed.iter().filter(|it| it.owns(SpecField::Replicas));
-    let is_only = managed.iter().filter(|it| it.owns(SpecField::Replicas)).count() == 1;
+fn resets_replicas(running: &Metadata) -> Option<StatedReplicas> {
+    let owners = || running.managed_fields.iter().filter(|it| it.owns(SpecField::Replicas));
+    let is_only = owners().count() == 1;
     let resets = |it: &&ManagedFieldsEntry| {
         let is_of_manifest =
             it.manager == "kubectl-client-side-apply" || Tool::of_manager(&it.manager).is_some();
         !it.is_of_scale() && if it.is_applied() { is_only } else { is_of_manifest }
     };
-    owners.find(resets).map(|it| &*it.manager)
+    let manager =
+        owners().find(resets).map(|it| StatedReplicas::Manager(it.manager.as_str().into()));
+    // Who scales takes the field from its owner, but not from what was applied last.
+    let is_applied = running.annotations.last_applied_states_replicas();
+    manager.or(is_applied.then_some(StatedReplicas::LastApplied))
 }
 
 fn of_manifest(origin: &str, notes: Vec<Note>) -> impl Iterator<Item = Note> {
@@ -365,15 +373,27 @@ fn of_manifest(origin: &str, notes: Vec<Note>) -> impl Iterator<Item = Note> {
         .map(move |note| Note::OfManifest { origin: origin.clone(), note: Box::new(note) })
 }
 
-/// A selector that the API server would reject, because workloads in `apps` cannot change theirs.
-fn new_selector(manifest: &Workload, running: &Selector) -> Option<Note> {
-    let selector = manifest.selector.as_ref()?.to_selector().ok()?;
-    let is_same = selector.normalized() == running.normalized();
-    (manifest.group == "apps" && !is_same).then(|| Note::SelectorChanged {
-        workload: manifest.reference(),
-        selector: selector.to_string(),
-        running: running.to_string(),
-    })
+/// Whether the input says what the target is like that runs, rather than the candidate.
+fn runs(input: &Input) -> bool {
+    let supposed = input.surroundings.supposed.as_ref();
+    supposed.is_none_or(|own| own.template == SupposedTemplate::OfTarget)
+}
+
+/// Makes sure that a manifest keeps the selector: workloads in `apps` cannot change theirs.
+fn keep_selector(manifest: &Workload, running: &Selector, origin: &str) -> Result<(), Error> {
+    let selector = manifest.selector.as_ref().and_then(|own| own.to_selector().ok());
+    let differs = |own: &Selector| own.normalized() != running.normalized();
+    let Some(selector) = selector.filter(|own| manifest.group == "apps" && differs(own)) else {
+        return Ok(());
+    };
+    let reference = manifest.reference();
+    let message = format!(
+        "{origin}: {reference}: spec.selector: {selector} instead of {running}: field is immutable"
+    );
+    Err(Error::usage(message).hint(
+        "the API server would reject this manifest: render it with the values of what runs, such as the name of the \
+         release",
+    ))
 }
 
 /// A pod as the API server makes it of a template: what has a limit and no request requests the limit, and a
@@ -584,6 +604,7 @@ mod tests {
 
     use super::resets_replicas;
     use crate::apimachinery::metadata::Metadata;
+    use crate::snapshot::note::StatedReplicas;
 
     #[test]
     fn replicas_that_a_manifest_no_longer_states_are_reset_by_who_stated_them() {
@@ -606,9 +627,23 @@ mod tests {
             (vec![controller, entry("kubectl-edit", "Update", "")], None),
             (vec![], None),
         ] {
+            let resets = resets.map(|manager| StatedReplicas::Manager(manager.into()));
             let metadata = json!({"name": "web", "managedFields": entries});
             let metadata: Metadata = serde_json::from_value(metadata).unwrap();
-            assert_eq!(resets_replicas(&metadata.managed_fields), resets, "{entries:?}");
+            assert_eq!(resets_replicas(&metadata), resets, "{entries:?}");
         }
+        // The controller has taken the field from who applies it.
+        let applied = |manifest: &str| {
+            let annotation = "kubectl.kubernetes.io/last-applied-configuration";
+            let scaled = entry("kube-controller-manager", "Update", "scale");
+            let metadata = json!({
+                "name": "web", "managedFields": [scaled], "annotations": {annotation: manifest},
+            });
+            resets_replicas(&serde_json::from_value(metadata).unwrap())
+        };
+        let stated = r#"{"kind":"Deployment","spec":{"replicas":3,"template":{}}}"#;
+        assert_eq!(applied(stated), Some(StatedReplicas::LastApplied));
+        assert_eq!(applied(r#"{"kind":"Deployment","spec":{"template":{}}}"#), None);
+        assert_eq!(applied("no manifest"), None);
     }
 }

@@ -39,7 +39,7 @@ impl Words for UnevenLoad {
             ],
             advice: Remedy::SpreadLoad
                 .says("Spread the work: look for sticky sessions, long connections, one consumer."),
-            commands: top.into_iter().collect(),
+            commands: top.map(Command::from).into_iter().collect(),
             objects: busy.iter().map(|pod| format!("pod/{pod}")).collect(),
         }
     }

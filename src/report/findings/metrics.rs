@@ -444,11 +444,9 @@ impl Words for MetricEmpty {
                     "Compare the labels namespace and pod of its series with the pods of the target.",
                 ),
                 None => {
-                    let with = if selector.is_empty() { "" } else { " with this selector" };
                     let namespace = &about.hpa().namespace;
                     Remedy::FindSeries.says(format!(
-                        "Try the adapter's query{with} for the namespace {namespace}; if no result means 0, \
-                         let it return 0."
+                        "Try the adapter's query in the namespace {namespace}, or let it return 0 if empty."
                     ))
                 }
             },

@@ -159,13 +159,13 @@ impl About<'_> {
         let namespace = &self.hpa().namespace;
         match self.spec(metric).source() {
             MetricSource::External(_) if self.hpa().scaled_object().is_none() => Some(format!(
-                "It is looked up in the namespace {namespace}, that of the HPA. prometheus-adapter looks at \
+                "It is looked up in the HPA's namespace, {namespace}. prometheus-adapter looks at \
                  series of others only under a rule with namespaced: false."
             )),
             MetricSource::Object(source) if !source.described_object.is_namespace() => {
                 let object = &source.described_object;
                 Some(format!(
-                    "It is looked up for {object} in the namespace {namespace}, that of the HPA: an object \
+                    "It is looked up for {object} in the HPA's namespace, {namespace}: an object \
                      of another one cannot be described."
                 ))
             }
@@ -444,11 +444,9 @@ impl Words for MetricEmpty {
                     "Compare the labels namespace and pod of its series with the pods of the target.",
                 ),
                 None => {
-                    let with = if selector.is_empty() { "" } else { " with this selector" };
                     let namespace = &about.hpa().namespace;
                     Remedy::FindSeries.says(format!(
-                        "Try the adapter's query{with} for the namespace {namespace}; if no result means 0, \
-                         let it return 0."
+                        "Try the adapter's query in the namespace {namespace}, or let it return 0 if empty."
                     ))
                 }
             },

@@ -718,9 +718,9 @@ fn the_namespace_of_a_metric() {
     let queue = || build::external("queue", &build::average("10"));
     let pods = json!({"type": "Pods", "pods": {
         "metric": {"name": "queue"}, "target": build::average("10")}});
-    let external = "It is looked up in the namespace default, that of the HPA. prometheus-adapter looks at \
+    let external = "It is looked up in the HPA's namespace, default. prometheus-adapter looks at \
                     series of others only under a rule with namespaced: false.";
-    let of_service = "It is looked up for Service/lb in the namespace default, that of the HPA: an object of \
+    let of_service = "It is looked up for Service/lb in the HPA's namespace, default: an object of \
                       another one cannot be described.";
     let unknown = |metric: Value, api: &str| {
         let message = "the server could not find the metric queue for x";

@@ -95,7 +95,7 @@
 //!  args           the command line
 //!  ------------------------------------------------------------------------
 //!  apimachinery   quantities, selectors, names, JSON and YAML as in Kubernetes
-//!  calendar, error, flags, numbers, order, secret, version
+//!  calendar, error, flags, numbers, secret, version
 //! ```
 //!
 //! Modules that are not on this page belong to the program, and are public only for its tests.

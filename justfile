@@ -28,7 +28,7 @@ lint:
     cargo fmt
     cargo clippy --all-targets -- -D warnings
 
-# regenerate completions, man pages, pictures, docs/findings.md, tables of docs/fidelity.md, copies in schema/, and the console blocks of README and docs/
+# regenerate completions, man pages, pictures, docs/findings.md and docs/advice.md, tables of docs/fidelity.md, copies in schema/, and the console blocks of README and docs/
 generate:
     UPDATE_SCHEMA=1 cargo test --test answers schema
     UPDATE_FINDINGS=1 cargo test --test answers findings

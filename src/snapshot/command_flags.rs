@@ -10,7 +10,7 @@ pub struct CommandFlags {
     pub kubectl: String,
     /// The flags of our own verbs: the same, or `-f FILE`.
     pub plugin: String,
-    /// What `predict` assumes: its flags, each with its value as a word of a shell.
+    /// What `predict` assumes: its flags, each with its value as a word of a shell, empty if the flag has it.
     pub assumed: Vec<(&'static str, String)>,
 }
 
@@ -40,7 +40,10 @@ impl CommandFlags {
             !words.windows(2).any(|own| own[0] == *flag && subject(own[1]) == subject(value))
         };
         let assumed = self.assumed.iter().filter(is_free);
-        let assumed = assumed.map(|(flag, value)| format!("{flag} {value}"));
+        let assumed = assumed.map(|(flag, value)| match &**value {
+            "" => (*flag).to_owned(),
+            value => format!("{flag} {value}"),
+        });
         let own = Some(own.to_owned()).filter(|own| !own.is_empty());
         own.into_iter().chain(assumed).collect::<Vec<_>>().join(" ")
     }
@@ -93,15 +96,22 @@ mod tests {
             ("--target", "cpu=60%"),
             ("--target", "'queue{q=a}=5'"),
             ("--max", "8"),
+            ("--validate=warn", ""),
         ];
         let assumed = assumed.map(|(flag, value)| (flag, value.to_owned()));
         let flags = CommandFlags { assumed: assumed.into(), ..CommandFlags::default() };
         for (own, want) in [
-            ("", "--replicas 3 --cpu 90% --target cpu=60% --target 'queue{q=a}=5' --max 8"),
-            ("--max 9", "--max 9 --replicas 3 --cpu 90% --target cpu=60% --target 'queue{q=a}=5'"),
+            (
+                "",
+                "--replicas 3 --cpu 90% --target cpu=60% --target 'queue{q=a}=5' --max 8 --validate=warn",
+            ),
+            (
+                "--max 9",
+                "--max 9 --replicas 3 --cpu 90% --target cpu=60% --target 'queue{q=a}=5' --validate=warn",
+            ),
             (
                 "--target 'queue{q=a}=11' --replicas 4",
-                "--target 'queue{q=a}=11' --replicas 4 --cpu 90% --target cpu=60% --max 8",
+                "--target 'queue{q=a}=11' --replicas 4 --cpu 90% --target cpu=60% --max 8 --validate=warn",
             ),
         ] {
             assert_eq!(flags.with_assumed(own), want);

@@ -1167,7 +1167,8 @@ The lines that say what the answer would be otherwise (such as `Without it: ...`
 algorithm on a changed state. `error` means that nothing can be computed or written, `warning` that somebody should
 act, and `info` that an ordinary rule is at work. What explains the present decision comes first: what is broken, then what is configured
 wrongly, then which ordinary rule holds; among these the more severe, and then what costs more replicas. A finding that
-follows from another one (`follows` in `-o json`) is listed after it and refers to its advice.
+follows from another one (`follows` in `-o json`) is listed after it and refers to its advice. [Advice](advice.md) lists
+what each kind of advice promises, and how that is tested.
 
 `--fail-on CODE` makes `explain`, its list, and `predict` exit with code 3 if there is such a finding; it also
 takes a severity, for all findings at least as severe. `--ignore CODE` leaves a finding out. A code that does not
@@ -1204,15 +1205,15 @@ This page is generated from the program's own texts.
             let _ = write!(text, "\n```text\n{example}```\n");
         }
     }
-    text + &advice()
+    text
 }
 
-/// Returns the table of the kinds of advice.
+/// Returns the page with the kinds of advice.
 fn advice() -> String {
-    let mut text = "
-## Advice
+    let mut text = "\
+# Advice
 
-Advice is of these kinds. What it promises is tested: over all states of users' threads, all recorded passes and moments of
+The advice of the [findings](findings.md) is of these kinds. What it promises is tested: over all states of users' threads, all recorded passes and moments of
 recorded runs, each command is played on the state in which it is given. *Played* means that the engine runs the pass
 again on the changed state, and the finding is gone or the answer changes as promised, with no other trouble. *Shows* means
 that the commands only show something, and what they name is there. *Nothing to do* is said only where the finding is
@@ -1252,13 +1253,14 @@ fn example(explanation: &Explanation<'_>, code: Code) -> String {
 
 #[test]
 fn the_documentation_is_current() {
-    let path = root().join("docs/findings.md");
-    let text = documentation();
-    if env::var_os("UPDATE_FINDINGS").is_some() {
-        fs::write(&path, &text).expect("docs can be written");
+    for (page, text) in [("docs/findings.md", documentation()), ("docs/advice.md", advice())] {
+        let path = root().join(page);
+        if env::var_os("UPDATE_FINDINGS").is_some() {
+            fs::write(&path, &text).expect("docs can be written");
+        }
+        let there = fs::read_to_string(&path).expect(page);
+        assert!(there == text, "{page} is stale: run with UPDATE_FINDINGS=1");
     }
-    let there = fs::read_to_string(&path).expect("docs/findings.md");
-    assert!(there == text, "docs/findings.md is stale: run with UPDATE_FINDINGS=1");
 }
 
 #[test]

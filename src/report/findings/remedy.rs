@@ -1,4 +1,4 @@
-//! The kinds of advice: when each is given, what it promises, and how the tests check that. `docs/findings.md` lists
+//! The kinds of advice: when each is given, what it promises, and how the tests check that. `docs/advice.md` lists
 //! them, and a test fails if advice promises what it does not keep.
 
 /// How the promise of a kind of advice is checked.

@@ -195,7 +195,8 @@ fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<Range> {
         let span = Span { from: 0, to };
         ranges.push(range(span, format!("proposes minReplicas ({replicas})")));
     }
-    ranges.sort_by_key(|range| (range.span.from, range.span.to));
+    // What is said of any value comes first.
+    ranges.sort_by_key(|range| (range.span.from, range.span != whole, range.span.to));
     if bands.iter().any(|band| !band.certain) {
         let effect = "not certain: based on the most likely history".to_owned();
         ranges.push(Range {

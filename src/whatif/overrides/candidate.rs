@@ -7,6 +7,7 @@ use serde_json::Value as Json;
 use crate::apimachinery::annotations::{KEDA_OWNERSHIP, KEDA_TRANSFER};
 use crate::apimachinery::json::decode;
 use crate::apimachinery::metadata::Metadata;
+use crate::apimachinery::names::shell_word;
 use crate::apiserver::convert::{
     self, HpaObject, HpaVersion, UnknownFields, hpa_with_unknown_fields, unknown_in_workload,
 };
@@ -35,6 +36,8 @@ const STANDARD_INPUT: &str = "standard input";
 pub struct Candidate {
     /// What they are called: a file, a directory, or standard input.
     origin: String,
+    /// How its unknown fields were treated.
+    validate: Validate,
     hpas: Vec<Manifest>,
     workloads: Vec<WorkloadManifest>,
     /// All else, in words.
@@ -130,6 +133,7 @@ impl Candidate {
         let asked = asked.flat_map(|object| object.spec.metrics.iter().cloned()).collect();
         Ok(Self {
             origin: if file == "-" { STANDARD_INPUT.to_owned() } else { file.to_owned() },
+            validate,
             workloads: WorkloadManifest::all(objects, validate),
             others: objects.others(),
             skipped: objects.notes.clone(),
@@ -165,9 +169,16 @@ impl Candidate {
         &self.origin
     }
 
-    /// The path that was typed.
-    pub(super) fn path(&self) -> &str {
-        if self.origin == STANDARD_INPUT { "-" } else { &self.origin }
+    /// The flags that give it, each with its value as a word of a shell; empty if the flag has it.
+    pub(super) fn flags(&self) -> impl Iterator<Item = (&'static str, String)> + use<> {
+        let path = if self.origin == STANDARD_INPUT { "-" } else { &self.origin };
+        let validate = match self.validate {
+            Validate::Strict => None,
+            Validate::Warn => Some("--validate=warn"),
+            Validate::Ignore => Some("--validate=ignore"),
+        };
+        let validate = validate.map(|flag| (flag, String::new()));
+        [("--hpa", shell_word(path))].into_iter().chain(validate)
     }
 
     /// The file of the manifest of an HPA, and the line at which its document begins; none on

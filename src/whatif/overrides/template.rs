@@ -86,7 +86,9 @@ pub(super) fn apply(
     let Ok(selector) = known_selector(&input.snapshot) else { return Ok(()) };
     let is_same_object = manifest.metadata.namespace.as_ref().is_none_or(|own| own == namespace);
     if is_same_object && runs(input) {
-        keep_selector(manifest, &selector, origin)?;
+        let own = input.surroundings.workload(&target).and_then(|own| own.selector.as_ref());
+        let own = own.and_then(|own| own.to_selector().ok());
+        keep_selector(manifest, own.as_ref().unwrap_or(&selector), origin)?;
     }
     let mut notes = Vec::new();
     if replicas.is_none()

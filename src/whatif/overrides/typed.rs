@@ -63,7 +63,7 @@ impl Assumptions {
 
     /// Returns the flags of a command that assumes the same.
     pub(super) fn flags(&self) -> Vec<(&'static str, String)> {
-        let manifest = self.candidate().map(|own| ("--hpa", shell_word(own.path())));
+        let manifest = self.candidate().into_iter().flat_map(Candidate::flags);
         self.flags.iter().cloned().chain(manifest).collect()
     }
 

@@ -432,8 +432,7 @@ impl Words for OtherWriter {
                 )
             }
             Some(By::Autoscaler | By::Program) => (
-                Remedy::LeaveReplicas
-                    .says(format!("Have {who} leave the replicas to the HPA, or remove the HPA.")),
+                Remedy::LeaveReplicas.says(format!("Have {who} leave the replicas to the HPA.")),
                 vec![fields],
             ),
             Some(By::Apply) => (

@@ -522,7 +522,7 @@ fn replicas_of_a_manifest_that_the_server_applies() {
         ("kubectl", "Update", hand),
         ("kubectl-edit", "Update", hand),
         ("ci", "Apply", "Take replicas out of the manifest that ci applies."),
-        ("ci", "Update", "Have ci leave the replicas to the HPA, or remove the HPA."),
+        ("ci", "Update", "Have ci leave the replicas to the HPA."),
         (
             "argocd-controller",
             "Apply",

@@ -375,7 +375,7 @@ fn replays_of_recorded_runs_agree_with_what_was_recorded() {
 /// Where the samples and passes of a replay fall in a run is chance, and changes how many passes are as recorded by more
 /// than most else does: the figures of docs/prometheus.md are means.
 #[test]
-#[ignore = "1,120 replays, for minutes"]
+#[ignore = "1,120 replays, for minutes: cargo test --release --test live usage -- --ignored"]
 fn replays_of_recorded_runs_that_were_later_agree_on_average() {
     // In each step, and in each sync period, at several places.
     const LATER: i64 = 6;

@@ -29,7 +29,7 @@ use crate::cluster::{self, Environment, Session, connect};
 use crate::error::Error;
 use crate::render::layout::Layout;
 use crate::render::style::Styles;
-use crate::report::page::Symbols;
+use crate::report::section::Symbols;
 use crate::saved::file;
 use crate::saved::save::Saved;
 

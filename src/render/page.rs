@@ -13,8 +13,8 @@ use super::layout::Layout;
 use super::style::{Styles, clean};
 use crate::findings::Severity;
 use crate::report::list::Overview;
-use crate::report::page::{Page, Tone};
-use crate::report::section::{Detail, Part, Remark, Section, StepLine, Table};
+use crate::report::page::Page;
+use crate::report::section::{Detail, Part, Remark, Section, StepLine, Table, Tone};
 
 /// The page as text, with a newline at the end.
 pub fn page(page: &Page, layout: &Layout) -> String {

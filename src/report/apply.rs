@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 
-use super::page::{Page, Symbols, Words};
-use super::section::{Detail, Part, Section};
+use super::page::{Page, Words};
+use super::section::{Detail, Part, Section, Symbols};
 use super::words::{count, distance, sentence};
 use super::{Explanation, concern};
 use crate::apply::gate::{Code, Concern, Leader};

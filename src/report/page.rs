@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::section::{Detail, Part, Section, Table};
+use super::section::{Detail, Part, Section, Symbols, Table, Tone};
 use super::words::{count, list};
 use verdict::Headline;
 
@@ -57,33 +57,6 @@ pub struct Page {
     pub wide: bool,
     /// The sections, in order.
     pub sections: Vec<Section>,
-}
-
-/// The symbols of a page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Symbols {
-    pub(crate) arrow: &'static str,
-    pub(crate) times: &'static str,
-}
-
-impl Symbols {
-    /// For terminals that show ASCII only.
-    pub const ASCII: Self = Self { arrow: "->", times: "x" };
-    /// For terminals that show Unicode.
-    pub const UNICODE: Self = Self { arrow: "→", times: "×" };
-}
-
-/// The tone of a verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
-    /// More replicas.
-    Up,
-    /// Fewer replicas.
-    Down,
-    /// No change.
-    Stay,
-    /// The controller cannot decide or scale.
-    Blocked,
 }
 
 impl Page {

@@ -6,8 +6,7 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::chart::{Chart, Mark, Series, Shape, round_numbers};
-use super::page::Tone;
-use super::section::{Detail, Part, Section, Table};
+use super::section::{Detail, Part, Section, Table, Tone};
 use super::totals::{TotalsView, hours};
 use super::words::{count, list, long};
 use crate::backtest::{Found, Tried};

@@ -9,8 +9,7 @@ use serde::{Serialize, Serializer};
 
 use super::chart::{Chart, MOST_ROWS, Series, Shape};
 use super::clock::{Clock, millis};
-use super::page::Symbols;
-use super::section::{Detail, Part, Section, Table};
+use super::section::{Detail, Part, Section, Symbols, Table};
 use super::totals::{self, TotalsView};
 use super::words::{count, distance, duration, list, time};
 use super::{Certainty, Range};

@@ -1,6 +1,6 @@
 //! What happens in a pass, and why, in a sentence or two.
 
-use super::{Symbols, Tone, Words};
+use super::Words;
 use crate::apimachinery::json::SecondsTime;
 use crate::engine::decision::{Because, Block, MetricResult, Path, RateLimit, Step};
 use crate::memory::{Knowledge, infer};
@@ -8,6 +8,7 @@ use crate::numbers::age;
 use crate::outlook::Range;
 use crate::pass::Origin;
 use crate::report::expected::lacking;
+use crate::report::section::{Symbols, Tone};
 use crate::report::words::{count, distance, duration, list, percent, sentence, time};
 use crate::report::{Certainty, RecordView};
 use crate::snapshot::clock::{ClockDoubt, Why};

@@ -560,13 +560,13 @@ fn a_search_that_is_none_is_refused() {
     assert!(stdout.is_empty() && code == Some(2) && stderr.contains("--for"), "{stderr}");
 }
 
-/// The step of the README's workflow that tests a manifest against last week, with the example's files in
+/// The step of the workflow for GitHub that tests a manifest against last week, with the example's files in
 /// the place of the repository's.
 #[test]
-fn the_step_of_the_readme_tests_a_manifest_against_last_week() {
+fn the_workflow_tests_a_manifest_against_last_week() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
-    let step = readme.split("The HPA would have handled last week").nth(1).unwrap();
+    let page = std::fs::read_to_string(root.join("docs/ci/github.md")).unwrap();
+    let step = page.split("The HPA would have handled last week").nth(1).unwrap();
     let step = step.split("```").next().unwrap();
     let script = step.split_once("run: |\n").unwrap().1.replace("\\\n", " ");
     let directory = tempfile::tempdir().unwrap();

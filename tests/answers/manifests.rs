@@ -1313,15 +1313,15 @@ fn a_template_may_be_rolled_out_later() {
     assert_eq!([highest(0), highest(1)], [json!(5), json!(7)], "{stdout}");
 }
 
-/// The step of the README's workflow for a chart, with the example as what helm renders.
+/// The step of the workflow for GitHub that tests a chart, with the example as what helm renders.
 #[test]
 #[cfg(unix)]
-fn the_step_of_the_readme_tests_a_chart() {
+fn the_workflow_tests_a_chart() {
     use std::os::unix::fs::PermissionsExt;
 
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
-    let readme = std::fs::read_to_string(root.join("README.md")).expect("a file");
-    let step = readme.split("The chart handles the peak").nth(1).expect("the step");
+    let page = std::fs::read_to_string(root.join("docs/ci/github.md")).expect("a file");
+    let step = page.split("The chart handles the peak").nth(1).expect("the step");
     let step = step.split("```").next().expect("its end");
     let script = step.split_once("run: |\n").expect("a script").1.replace("\\\n", " ");
     let directory = tempfile::tempdir().expect("a directory");

@@ -330,11 +330,11 @@ fn ends_inside_the_range_of_a_candidate(half_minutes: usize) {
     assert!(compared * half_minutes > 1500, "{compared} compared");
 }
 
-/// The README's recipe, with states saved from running controllers, holds or fails. Without `--history none`, a
+/// The recipe for pipelines, with states saved from running controllers, holds or fails. Without `--history none`, a
 /// candidate has an answer if the current HPA has one, and where both depend on the controller's history, the
 /// report says how to state it.
 #[test]
-fn the_recipe_of_the_readme_ends_in_an_answer() {
+fn the_recipe_for_pipelines_ends_in_an_answer() {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("recipe");
     fs::create_dir_all(&directory).unwrap();
     let (state, candidate) = (directory.join("peak.json"), directory.join("hpa.yaml"));

@@ -143,72 +143,73 @@ pub enum Field {
     Run(RunOf, RunField),
 }
 
-/// What is known of a pass as a whole.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PassField {
-    /// The replicas after the pass; unknown where they stay because metrics fail.
-    Desired,
-    /// The replicas before.
-    Current,
-    /// The former minus the latter.
-    Delta,
-    /// The lower limit.
-    Min,
-    /// The upper limit.
-    Max,
-    /// The highest proposal, before stabilization and limits.
-    Recommended,
-    /// The metrics that could not be evaluated.
-    Failed,
-    /// The pods that some metric has no value of.
-    Missing,
-    /// The warning events that the controller would send.
-    Warnings,
-    /// Whether rate limits or bounds changed the outcome.
-    Limited,
-    /// Whether past recommendations changed the outcome.
-    Stabilized,
-    /// Whether the controller cannot decide or scale, as is so at 0 replicas.
-    Blocked,
-    /// Whether a sample is older than twice its window.
-    Stale,
+/// Declares fields: the name as it is typed, the unit (none if it is true or false), and the meaning.
+macro_rules! fields {
+    ($(#[$meta:meta])* $kind:ident { $($field:ident = $name:literal, $unit:expr, $meaning:literal;)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum $kind {
+            $(
+                #[doc = $meaning]
+                $field,
+            )*
+        }
+
+        impl $kind {
+            const ALL: &[Self] = &[$(Self::$field,)*];
+
+            fn name(self) -> &'static str {
+                match self {
+                    $(Self::$field => $name,)*
+                }
+            }
+
+            fn unit(self) -> Option<Unit> {
+                match self {
+                    $(Self::$field => $unit,)*
+                }
+            }
+
+            fn find(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|field| field.name() == name)
+            }
+        }
+    };
 }
 
-const PASS_FIELDS: [(&str, PassField); 13] = [
-    ("desired", PassField::Desired),
-    ("current", PassField::Current),
-    ("delta", PassField::Delta),
-    ("min", PassField::Min),
-    ("max", PassField::Max),
-    ("recommended", PassField::Recommended),
-    ("failed", PassField::Failed),
-    ("missing", PassField::Missing),
-    ("warnings", PassField::Warnings),
-    ("limited", PassField::Limited),
-    ("stabilized", PassField::Stabilized),
-    ("blocked", PassField::Blocked),
-    ("stale", PassField::Stale),
-];
+const FLAG: Option<Unit> = None;
+const NUMBER: Option<Unit> = Some(Unit::Number);
+const PERCENT: Option<Unit> = Some(Unit::Percent);
+const DURATION: Option<Unit> = Some(Unit::Duration);
 
-/// What is known of a metric.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MetricField {
-    /// The replicas that it proposes.
-    Desired,
-    /// The share of the requests, in percent.
-    Utilization,
-    /// The value per pod.
-    AverageValue,
-    /// The value in all.
-    Value,
+fields! {
+    /// What is known of a pass as a whole.
+    PassField {
+        Desired = "desired", NUMBER, "The replicas after the pass; unknown where they stay because metrics fail.";
+        Current = "current", NUMBER, "The replicas before.";
+        Delta = "delta", NUMBER, "The replicas after the pass minus those before.";
+        Min = "min", NUMBER, "`minReplicas`.";
+        Max = "max", NUMBER, "`maxReplicas`.";
+        Recommended = "recommended", NUMBER, "The highest proposal, before stabilization and limits.";
+        Failed = "failed", NUMBER, "The number of metrics that could not be evaluated.";
+        Missing = "missing", NUMBER, "The number of pods without a value of some metric.";
+        Warnings = "warnings", NUMBER, "The number of warning events that the controller would send.";
+        Limited = "limited", FLAG, "Whether rate limits or bounds changed the outcome.";
+        Stabilized = "stabilized", FLAG, "Whether past recommendations changed the outcome.";
+        Blocked = "blocked", FLAG, "Whether the controller cannot decide or scale, as at 0 replicas.";
+        Stale = "stale", FLAG, "Whether a sample is older than a minute and twice its window.";
+    }
 }
 
-const METRIC_FIELDS: [(&str, MetricField); 4] = [
-    ("desired", MetricField::Desired),
-    ("utilization", MetricField::Utilization),
-    ("averageValue", MetricField::AverageValue),
-    ("value", MetricField::Value),
-];
+fields! {
+    /// What is known of a metric.
+    MetricField {
+        Desired = "desired", NUMBER, "The replicas that it proposes.";
+        Utilization = "utilization", PERCENT, "The share of the requests.";
+        AverageValue = "averageValue", NUMBER, "The value per pod.";
+        Value = "value", NUMBER, "The total value.";
+    }
+}
 
 /// Whose run it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -221,58 +222,32 @@ pub enum RunOf {
 
 const RUNS: [(&str, RunOf); 2] = [("run", RunOf::Judged), ("replay", RunOf::Replay)];
 
-/// What is known of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RunField {
-    /// Replicas times hours.
-    ReplicaHours,
-    /// The replicas on average over time.
-    Mean,
-    /// The fewest replicas.
-    Lowest,
-    /// The most replicas.
-    Highest,
-    /// How long there were `maxReplicas` or more.
-    AtMax,
-    /// How long more were proposed than there were ready pods.
-    Short,
-    /// The longest stretch of that.
-    LongestShort,
-    /// How often the replicas changed.
-    Rescales,
-    /// How often against the change before, within ten minutes.
-    Reversals,
-    /// How long passes had no answer.
-    Unanswered,
-    /// The replicas at the end.
-    Last,
-    /// Whether nothing is left that could change them.
-    Settled,
+fields! {
+    /// What is known of a run.
+    RunField {
+        ReplicaHours = "replicaHours", NUMBER, "Replicas times hours.";
+        Mean = "mean", NUMBER, "The mean number of replicas over time.";
+        Lowest = "lowest", NUMBER, "The fewest replicas.";
+        Highest = "highest", NUMBER, "The most replicas.";
+        AtMax = "atMax", DURATION, "How long there were `maxReplicas` or more.";
+        Short = "short", DURATION, "How long more were proposed than there were ready pods.";
+        LongestShort = "longestShort", DURATION, "The longest stretch of `short`.";
+        Rescales = "rescales", NUMBER, "How often the replicas changed.";
+        Reversals = "reversals", NUMBER, "How often they changed against the change before, within ten minutes.";
+        Unanswered = "unanswered", DURATION, "How long passes had no answer.";
+        Last = "last", NUMBER, "The replicas at the end.";
+        Settled = "settled", FLAG, "Whether nothing is left that could change them.";
+    }
 }
-
-const RUN_FIELDS: [(&str, RunField); 12] = [
-    ("replicaHours", RunField::ReplicaHours),
-    ("mean", RunField::Mean),
-    ("lowest", RunField::Lowest),
-    ("highest", RunField::Highest),
-    ("atMax", RunField::AtMax),
-    ("short", RunField::Short),
-    ("longestShort", RunField::LongestShort),
-    ("rescales", RunField::Rescales),
-    ("reversals", RunField::Reversals),
-    ("unanswered", RunField::Unanswered),
-    ("last", RunField::Last),
-    ("settled", RunField::Settled),
-];
 
 /// The fields of the pass that an expression may name.
 pub fn pass_fields() -> impl Iterator<Item = Field> {
-    PASS_FIELDS.into_iter().map(|(_, field)| Field::Pass(field))
+    PassField::ALL.iter().map(|field| Field::Pass(*field))
 }
 
 /// Those of a metric.
 pub fn metric_fields(metric: &str) -> impl Iterator<Item = Field> {
-    METRIC_FIELDS.into_iter().map(|(_, field)| Field::Metric(metric.to_owned(), field))
+    MetricField::ALL.iter().map(|field| Field::Metric(metric.to_owned(), *field))
 }
 
 /// Those of the runs.
@@ -281,19 +256,16 @@ pub fn run_fields() -> impl Iterator<Item = Field> {
 }
 
 fn fields_of_run(of: RunOf) -> impl Iterator<Item = Field> {
-    RUN_FIELDS.into_iter().map(move |(_, field)| Field::Run(of, field))
+    RunField::ALL.iter().map(move |field| Field::Run(of, *field))
 }
 
 impl Field {
     /// What it counts; none if it is true or false.
     pub(super) fn unit(&self) -> Option<Unit> {
-        use PassField::{Blocked, Limited, Stabilized, Stale};
-        use RunField::{AtMax, LongestShort, Settled, Short, Unanswered};
         match self {
-            Self::Pass(Limited | Stabilized | Blocked | Stale) | Self::Run(_, Settled) => None,
-            Self::Metric(_, MetricField::Utilization) => Some(Unit::Percent),
-            Self::Run(_, AtMax | Short | LongestShort | Unanswered) => Some(Unit::Duration),
-            _ => Some(Unit::Number),
+            Self::Pass(field) => field.unit(),
+            Self::Metric(_, field) => field.unit(),
+            Self::Run(_, field) => field.unit(),
         }
     }
 
@@ -674,19 +646,17 @@ impl<'t> Parser<'t> {
             let word = self.run(is_of_name);
             let (owner, part) = word.split_once('.').unwrap_or((word, ""));
             if let Some((_, of)) = RUNS.into_iter().find(|(name, _)| *name == owner) {
-                let found = RUN_FIELDS.into_iter().find(|(name, _)| *name == part);
-                return found.map(|(_, field)| Field::Run(of, field)).ok_or_else(|| {
+                return RunField::find(part).map(|field| Field::Run(of, field)).ok_or_else(|| {
                     let at = self.at - part.len();
                     unknown_part(at, part, &format!("the {owner}"), fields_of_run(of))
                 });
             }
-            let found = PASS_FIELDS.into_iter().find(|(name, _)| *name == word);
-            return found.map(|(_, field)| Field::Pass(field)).ok_or_else(|| {
+            return PassField::find(word).map(Field::Pass).ok_or_else(|| {
                 let message = match word {
                     "and" | "or" | "not" => format!("expected a field, not {word:?}"),
                     _ => format!("unknown field {word:?}"),
                 };
-                let near = nearest(word, PASS_FIELDS.into_iter().map(|(name, _)| name));
+                let near = nearest(word, PassField::ALL.iter().map(|field| field.name()));
                 let hint = near.map_or_else(fields_hint, |near| format!("did you mean {near}?"));
                 error(start, message, hint)
             });
@@ -705,8 +675,8 @@ impl<'t> Parser<'t> {
                 None => (word.to_owned(), self.at, ""),
             }
         };
-        let found = METRIC_FIELDS.into_iter().find(|(name, _)| *name == part);
-        found.map(|(_, field)| Field::Metric(name.clone(), field)).ok_or_else(|| {
+        let found = MetricField::find(part);
+        found.map(|field| Field::Metric(name.clone(), field)).ok_or_else(|| {
             let owner = format!("metric {name:?}");
             let mut error = unknown_part(at, part, &owner, metric_fields(&name));
             if self.text[start..self.at].contains(['-', '/']) {
@@ -1013,16 +983,11 @@ impl fmt::Display for Field {
         match self {
             Self::Run(of, field) => {
                 let of = RUNS.iter().find(|(_, one)| one == of).map_or("", |(name, _)| name);
-                let name = RUN_FIELDS.iter().find(|(_, one)| one == field);
-                write!(f, "{of}.{}", name.map_or("", |(name, _)| name))
+                write!(f, "{of}.{}", field.name())
             }
-            Self::Pass(field) => {
-                let name = PASS_FIELDS.iter().find(|(_, one)| one == field);
-                f.write_str(name.map_or("", |(name, _)| name))
-            }
+            Self::Pass(field) => f.write_str(field.name()),
             Self::Metric(metric, field) => {
-                let name = METRIC_FIELDS.iter().find(|(_, one)| one == field);
-                let name = name.map_or("", |(name, _)| name);
+                let name = field.name();
                 if !metric.is_empty() && metric.chars().all(is_of_word) {
                     return write!(f, "metric.{metric}.{name}");
                 }

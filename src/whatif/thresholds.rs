@@ -335,6 +335,14 @@ impl Borders {
         search.run_for_asks().ok()?;
         let asks = search.asks();
         let of = |ask| asks.iter().filter(move |it| it.asks == ask).map(|it| it.span);
+        // Where pods do not count, or not all alike, one value for all says nothing of what they have now.
+        let own = decision.metric(index).and_then(|step| Some(step.proposal()?.replicas));
+        let own = own.map(|own| own.cmp(&snapshot.scale.as_ref().map_or(0, |it| it.spec_replicas)));
+        if let Some(now) = now
+            && search.asks_at(now).ok()? != own
+        {
+            return None;
+        }
         Some(Self {
             scale,
             now,

@@ -104,7 +104,7 @@ fn each_thread_is_answered() {
 }
 
 /// The codes about metrics, and about pods as metrics are read of them.
-const OF_METRICS: [Code; 19] = [
+const OF_METRICS: [Code; 18] = [
     Code::MissingRequest,
     Code::MetricsApiUnavailable,
     Code::MetricNotFound,
@@ -119,7 +119,6 @@ const OF_METRICS: [Code; 19] = [
     Code::MemoryBaseline,
     Code::UnreachableTarget,
     Code::RequestTooSmall,
-    Code::UnevenLoad,
     Code::StaleSamples,
     Code::SelectorMissing,
     Code::SelectorMatchesNothing,

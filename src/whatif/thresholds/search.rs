@@ -275,6 +275,12 @@ impl<'s> Search<'s> {
         all
     }
 
+    /// What the metric asks for at a value, compared with the current replicas.
+    pub(super) fn asks_at(&mut self, value: i64) -> Result<Option<Ordering>, String> {
+        let seen = self.look(value)?;
+        Ok(seen.proposal.map(|proposal| proposal.cmp(&self.current)))
+    }
+
     /// The pass at a value.
     pub(super) fn pass(&mut self, value: i64) -> Result<End, String> {
         let Probe { proposal, replicas, .. } = self.look(value)?;

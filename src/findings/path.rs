@@ -515,7 +515,7 @@ fn alike_memory<'p>(
         one_fewer: shared_by(now?, counted, fewer)?,
         fewer,
         has_others: case.metrics().count() > 1,
-        room: room(case, metric, current),
+        room: room(case, metric, fewer),
     })
 }
 

@@ -191,7 +191,7 @@ pub struct MemoryBaseline {
     pub newest: Timestamp,
     /// The target as a share of the request, if it is one.
     pub percent: Option<i32>,
-    /// What would let the metric propose fewer replicas.
+    /// What would let the metric propose no more replicas than there are, or fewer at the maximum.
     pub room: Room,
 }
 
@@ -827,7 +827,8 @@ pub(super) fn memory_baseline(case: &Case<'_>, found: &[Finding]) -> Option<Find
     if usages.len() < 2 || !are_alike(least, most) || !(have_not_helped || is_at_max) {
         return None;
     }
-    let room = room(case, step, current);
+    // At the maximum, as many as there are would still be as many as may be.
+    let room = room(case, step, if is_at_max { current - 1 } else { current });
     let without = match (&room.request, &room.target) {
         (Some(other), _) => Some(case.without(|snapshot| other.apply(snapshot, &step.name))),
         (None, Some(other)) => Some(case.without(|snapshot| other.apply(snapshot, step.index))),

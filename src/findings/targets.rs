@@ -53,7 +53,7 @@ impl OtherRequest {
 /// What leaves pods more room before a metric asks for as many of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Room {
-    /// The lowest request with which the pass proposes fewer replicas, if the target is a utilization and the limits
+    /// The lowest request with which the pass proposes few enough replicas, if the target is a utilization and the limits
     /// allow the request.
     pub request: Option<OtherRequest>,
     /// The lowest target with which it does, if the target is an amount.
@@ -153,23 +153,20 @@ pub(super) fn other_target<'p>(
         .filter(|other| limits_keep_below(case, metric, &other.target) != Some(true))
 }
 
-/// Returns what lets a pass propose fewer than the current replicas, although the pods use what they use.
-pub(super) fn room<'p>(case: &Case<'p>, metric: &'p MetricStep, current: i32) -> Room {
+/// Returns what lets a pass propose at most this many replicas, although the pods use what they use.
+pub(super) fn room<'p>(case: &Case<'p>, metric: &'p MetricStep, most: i32) -> Room {
     let is_tight = is_tight(case, metric);
-    let is_share = metric.target.average_value.is_none();
+    let has_amount = metric.target.average_value.is_some();
+    let target = || other_target(case, metric, most.saturating_add(1), Direction::Down);
     Room {
-        request: Some(()).filter(|()| is_share).and_then(|()| request(case, metric, current)),
-        target: match is_share || is_tight {
-            true => None,
-            false => other_target(case, metric, current, Direction::Down),
-        },
+        request: if has_amount { None } else { request(case, metric, most) },
+        target: if has_amount && !is_tight { target() } else { None },
         is_tight,
     }
 }
 
-/// Returns the lowest request of the container that uses most, with which the pass proposes fewer than the current
-/// replicas.
-fn request<'p>(case: &Case<'p>, metric: &'p MetricStep, current: i32) -> Option<OtherRequest> {
+/// Returns the lowest request of the container that uses most, with which the pass proposes at most this many replicas.
+fn request<'p>(case: &Case<'p>, metric: &'p MetricStep, most: i32) -> Option<OtherRequest> {
     let (rules, only) = (case.rules(), metric.container.as_deref());
     let resource = &*metric.name;
     let mut used: BTreeMap<&str, i64> = BTreeMap::new();
@@ -194,9 +191,10 @@ fn request<'p>(case: &Case<'p>, metric: &'p MetricStep, current: i32) -> Option<
         let request = Quantity::from_milli(value, format_of(resource)).canonicalized();
         let other = OtherRequest { container: name.into(), request };
         let proposal = case.decide(|snapshot| other.apply(snapshot, resource)).proposal?;
-        (proposal < current).then_some(other)
+        (proposal <= most).then_some(other)
     };
-    let is_allowed = |it: &OtherRequest| limit.is_none_or(|most| it.request.milli_value() <= most);
+    let is_allowed =
+        |it: &OtherRequest| limit.is_none_or(|limit| it.request.milli_value() <= limit);
     first(&higher(highest, format_of(resource), 2), with).filter(is_allowed)
 }
 

@@ -315,7 +315,11 @@ fn broken(pass: &Pass, view: &FindingView, found: &[Finding], after: &Pass) -> O
         Remedy::RaiseMax => replicas(after) > replicas(pass),
         Remedy::LowerMin => replicas(after) <= replicas(pass) && was == is,
         Remedy::RaiseRequest => is < was,
-        Remedy::LeaveRoom => is < pass.decision.replicas_before(),
+        Remedy::LeaveRoom => {
+            let before = pass.decision.replicas_before();
+            let grows = was > before && before < Some(pass.input.snapshot.hpa.spec.max_replicas);
+            if grows { is <= before } else { is < before }
+        }
         Remedy::LowerTarget | Remedy::SetTolerance | Remedy::ChangeTarget => is > was,
         Remedy::SetTarget | Remedy::UseAverageValue => is != was,
         Remedy::LengthenUpWindow | Remedy::AddBehavior => replicas(after) <= replicas(pass),

@@ -23,7 +23,7 @@ use crate::report::words::{
     count, distance, duration, future, in_unit, list, number, percent, quantity, sentence, time,
 };
 use crate::snapshot::hpa::{MetricTarget, ScalingPolicy};
-use crate::whatif::thresholds::{Borders, Scale};
+use crate::whatif::thresholds::{Borders, Scale, Unit};
 
 /// `scaleUp`, `scaleDown`
 fn rules(direction: Direction) -> &'static str {
@@ -46,19 +46,23 @@ fn value(scale: &Scale, value: i64) -> String {
     if scale.divided { format!("a total of {text}") } else { text }
 }
 
-/// Returns the highest value for fewer replicas, or the lowest for more, as people read it: of bytes, fewer digits are
-/// shown, and what is shown is a value for as many as well.
+/// Returns the highest value for fewer replicas, or the lowest for more, as people read it: of bytes and of millions,
+/// fewer digits are shown, and what is shown is on the same side.
 fn threshold(scale: &Scale, at: i64, side: Direction) -> String {
-    if scale.format != Format::BinarySI {
+    let (least, base, parts) = match scale.format {
+        Format::BinarySI => (1000.0, 1024.0, 10.0),
+        _ => (1e9, 1000.0, 1000.0),
+    };
+    if scale.unit == Unit::Percent || (at as f64) < least {
         return value(scale, at);
     }
-    let mut unit = 1000.0;
-    while at as f64 >= unit * 1024.0 {
-        unit *= 1024.0;
+    let mut unit = least;
+    while at as f64 >= unit * base {
+        unit *= base;
     }
-    let tenths = at as f64 / unit * 10.0;
-    let tenths = if side == Direction::Down { tenths.floor() } else { tenths.ceil() };
-    value(scale, (tenths / 10.0 * unit).round() as i64)
+    let shown = at as f64 / unit * parts;
+    let shown = if side == Direction::Down { shown.floor() } else { shown.ceil() };
+    value(scale, (shown / parts * unit).round() as i64)
 }
 
 fn target(target: &MetricTarget) -> String {

@@ -109,7 +109,7 @@ remedies! {
     UseAverageValue: Check::Played, "A total multiplies the replicas, or requests are not those of the template.", "The proposal is the total divided by the target, or usage alone decides.";
     SetTarget: Check::Played, "A target is probably in another unit than the value.", "The units agree.";
     RaiseRequest: Check::Played, "Usage has been several times the request since the last rescale.", "Usage is about the target, and the proposal is lower.";
-    LeaveRoom: Check::Played, "Each pod uses more memory than the target, or so much that fewer pods are never enough.", "The pass proposes fewer replicas than there are.";
+    LeaveRoom: Check::Played, "Each pod uses more memory than the target, or so much that fewer pods are never enough.", "The pass proposes no more replicas than there are, and fewer if they are at the maximum or only kept.";
     LowerTarget: Check::Played, "All pods at their limits are not above the target.", "Pods at their limits propose more replicas.";
     SpreadLoad: Check::Shown, "A few pods are at their limits and the others idle.", "It shows what each pod uses.";
     SelectOwn: Check::Unplayed(ELSEWHERE), "The scale has no selector that matches the pods.", "The controller finds the pods.";

@@ -877,7 +877,7 @@ fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Findi
     if exceeds(proposal.ratio) || each_can_exceed(case, step)? {
         return None;
     }
-    let decision = at_limits(case, step, |_| {})?;
+    let decision = at_limits(case, step, 1.0, |_| {})?;
     let full = decision.metric(step.index)?.proposal()?;
     if exceeds(full.ratio) {
         return None;
@@ -889,13 +889,16 @@ fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Findi
             target.average_utilization = Some(percent);
         }
     };
-    let percent = full.current.average_utilization.map(f64::from);
-    let reachable = percent.zip(step.target.average_utilization).and_then(|(percent, target)| {
+    let percent = step.target.average_utilization.filter(|_| step.target.average_value.is_none());
+    let at = |target: i32| at_limits(case, step, MEASURED, |it| set(it, target));
+    let reachable = percent.and_then(|percent| {
         let is_exceeded = |target: i32| match is_full {
             true => case.proposal_of(step.index, |it| set(it, target)) > Some(replicas),
-            false => exceeds(percent * MEASURED / f64::from(target)),
+            false => at(target)
+                .and_then(|it| Some(exceeds(it.metric(step.index)?.proposal()?.ratio)))
+                .unwrap_or_default(),
         };
-        highest_below(target, is_exceeded)
+        highest_below(percent, is_exceeded)
     });
     let target = match (&step.target.average_value, step.target.average_utilization) {
         (Some(average), _) => average.milli_value(),

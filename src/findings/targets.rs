@@ -221,14 +221,15 @@ pub(super) fn set_request(container: &mut Container, resource: &str, request: &A
     }
 }
 
-/// Returns the pass on a changed snapshot in which the containers of the counted pods use everything that
-/// their limits allow; `None` if one has no limit.
+/// Returns the pass on a changed snapshot in which the containers of the counted pods use this share of what their
+/// limits allow; `None` if one has no limit.
 pub(super) fn at_limits<'p>(
     case: &Case<'p>,
     step: &'p MetricStep,
+    share: f64,
     change: impl FnOnce(&mut Snapshot),
 ) -> Option<Decision> {
-    let full = full_usage(case, step)?;
+    let full = full_usage(case, step, share)?;
     Some(case.decide(|snapshot| {
         for metrics in &mut snapshot.pod_metrics {
             if let Some(full) = full.get(&*metrics.name) {
@@ -246,7 +247,7 @@ pub(super) fn limits_keep_below<'p>(
     step: &'p MetricStep,
     target: &MetricTarget,
 ) -> Option<bool> {
-    let decision = at_limits(case, step, |snapshot| {
+    let decision = at_limits(case, step, 1.0, |snapshot| {
         if let Some(own) = snapshot.hpa.spec.metrics[step.index].target_mut() {
             own.clone_from(target);
         }
@@ -255,11 +256,12 @@ pub(super) fn limits_keep_below<'p>(
     Some(ratio <= 1.0 || case.rules().is_within(&step.tolerance, ratio))
 }
 
-/// Returns what the counted pods use if each container uses everything that its limit allows, by pod; `None`
-/// if a container whose usage counts has no limit.
+/// Returns what the counted pods use if each container uses this share of what its limit allows, by pod; `None` if a
+/// container whose usage counts has no limit.
 fn full_usage<'p>(
     case: &Case<'p>,
     step: &'p MetricStep,
+    share: f64,
 ) -> Option<HashMap<&'p str, Vec<ContainerUsage>>> {
     let mut full = HashMap::new();
     for (_, pod) in counted(case, step) {
@@ -272,7 +274,7 @@ fn full_usage<'p>(
             let container = all.find(|it| it.name == own.name)?;
             let limit = container.limits.get(&step.name)?.milli_value();
             let mut usages = own.usage.iter_mut();
-            usages.find(|(resource, _)| *resource == step.name)?.1 = limit;
+            usages.find(|(resource, _)| *resource == step.name)?.1 = (limit as f64 * share) as i64;
         }
         full.insert(&*pod.name, containers);
     }

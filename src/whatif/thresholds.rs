@@ -134,7 +134,7 @@ pub struct Asks {
 }
 
 /// A proposal compared with the replicas, before stabilization, limits and other metrics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Ask {
     /// The metric cannot be evaluated.
@@ -335,12 +335,15 @@ impl Borders {
         search.run_for_asks().ok()?;
         let asks = search.asks();
         let of = |ask| asks.iter().filter(move |it| it.asks == ask).map(|it| it.span);
-        // Where pods do not count, or not all alike, one value for all says nothing of what they have now.
-        let own = decision.metric(index).and_then(|step| Some(step.proposal()?.replicas));
-        let own = own.map(|own| own.cmp(&snapshot.scale.as_ref().map_or(0, |it| it.spec_replicas)));
-        if let Some(now) = now
-            && search.asks_at(now).ok()? != own
-        {
+        // Where pods do not count, or not all alike, one value for all of them may say nothing of what they have now, or
+        // jump back.
+        let own = decision.metric(index)?.proposal().map(|it| it.replicas.cmp(&search.current()));
+        let evaluated = asks.iter().map(|it| it.asks).filter(|it| *it != Ask::Nothing);
+        let is_like = match now {
+            Some(now) => search.asks_at(now).ok()? == own,
+            None => true,
+        };
+        if !is_like || !evaluated.is_sorted() {
             return None;
         }
         Some(Self {

@@ -568,7 +568,7 @@ impl Words for MemoryBaseline {
         let raised = name.zip(about.without());
         evidence.extend(raised.map(|(name, without)| format!("With {name}: {without}.")));
         let share = match percent {
-            Some(percent) => format!(", {percent}% of the request"),
+            Some(percent) => format!(" ({percent}%)"),
             None => String::new(),
         };
         Text {
@@ -599,15 +599,16 @@ impl Room {
     /// Words it. Requests come first: a higher target only hides that they are too small.
     pub(super) fn more(&self, about: &About<'_>, metric: usize) -> More {
         let resource = about.spec(metric).name();
-        let limit = if self.is_tight { " and limit" } else { "" };
         if let Some(OtherRequest { container, request }) = &self.request {
             let flags =
                 format!("--request {}", shell_word(&format!("{container}={resource}={request}")));
+            // The name of the container is in the command.
+            let hint = about.try_it("--request");
             return More {
-                act: format!(
-                    "raise the {resource} request{limit} of {container}{}",
-                    about.try_it(&flags)
-                ),
+                act: match self.is_tight {
+                    true => format!("raise {resource} request and limit{hint}"),
+                    false => format!("raise the {resource} request to {request}{hint}"),
+                },
                 name: Some(format!("a request of {request}")),
                 commands: vec![about.predict(&flags)],
             };
@@ -623,7 +624,8 @@ impl Room {
             };
         }
         let act = match (about.target_of(metric).average_utilization, self.is_tight) {
-            (Some(_), _) => format!("raise the {resource} request{limit}"),
+            (Some(_), true) => format!("raise {resource} request and limit"),
+            (Some(_), false) => format!("raise the {resource} request"),
             (None, true) => format!("raise the {resource} limit and the target"),
             (None, false) => "raise the target".to_owned(),
         };

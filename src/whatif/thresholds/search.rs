@@ -204,6 +204,10 @@ impl<'s> Search<'s> {
         (self.min, self.max)
     }
 
+    pub(super) fn current(&self) -> i32 {
+        self.current
+    }
+
     pub(super) fn end(&self) -> i64 {
         self.end
     }

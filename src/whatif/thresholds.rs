@@ -134,7 +134,7 @@ pub struct Asks {
 }
 
 /// A proposal compared with the replicas, before stabilization, limits and other metrics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Ask {
     /// The metric cannot be evaluated.
@@ -305,9 +305,9 @@ pub struct Borders {
     pub now: Option<i64>,
     /// The values that the metric itself takes for on target.
     pub tolerance: Option<Span>,
-    /// The highest value at which it proposes fewer replicas than there are.
+    /// The highest value at which it proposes fewer replicas than there are, if it does so at all lower ones.
     pub fewer: Option<i64>,
-    /// The lowest value at which it proposes more.
+    /// The lowest value at which it proposes more, if it does so at all higher ones.
     pub more: Option<i64>,
 }
 
@@ -334,24 +334,24 @@ impl Borders {
         let mut search = Search::new(snapshot, remembered, dial, index);
         search.run_for_asks().ok()?;
         let asks = search.asks();
-        let of = |ask| asks.iter().filter(move |it| it.asks == ask).map(|it| it.span);
-        // Where pods do not count, or not all alike, one value for all of them may say nothing of what they have now, or
-        // jump back.
+        // Where pods do not count, or not all alike, one value for all of them may say nothing of what they have now.
         let own = decision.metric(index)?.proposal().map(|it| it.replicas.cmp(&search.current()));
-        let evaluated = asks.iter().map(|it| it.asks).filter(|it| *it != Ask::Nothing);
-        let is_like = match now {
-            Some(now) => search.asks_at(now).ok()? == own,
-            None => true,
-        };
-        if !is_like || !evaluated.is_sorted() {
+        if let Some(now) = now
+            && search.asks_at(now).ok()? != own
+        {
             return None;
         }
+        // What comes back beyond the tolerance has no one border.
+        let only = |ask| {
+            let mut own = asks.iter().filter(|it| it.asks == ask).map(|it| it.span);
+            own.next().filter(|_| own.next().is_none())
+        };
         Some(Self {
             scale,
             now,
             tolerance: search.tolerance(),
-            fewer: of(Ask::Fewer).map(|span| span.to).max(),
-            more: of(Ask::More).map(|span| span.from).min(),
+            fewer: only(Ask::Fewer).map(|span| span.to),
+            more: only(Ask::More).map(|span| span.from),
         })
     }
 }

@@ -568,7 +568,7 @@ impl Words for MemoryBaseline {
         let raised = name.zip(about.without());
         evidence.extend(raised.map(|(name, without)| format!("With {name}: {without}.")));
         let share = match percent {
-            Some(percent) => format!(" ({percent}%)"),
+            Some(percent) => format!(" ({percent}% of the request)"),
             None => String::new(),
         };
         Text {
@@ -775,8 +775,7 @@ fn out_of_reach(
     let hint = flags.as_ref().map(|_| about.try_it("--target")).unwrap_or_default();
     Text {
         summary: format!(
-            "the limits let {label} reach {}, but replicas are added only above {border}",
-            full
+            "the limits let {label} reach {full}, but replicas are added only above {border}"
         ),
         evidence,
         advice: Remedy::LowerTarget.says(match reachable {

@@ -137,6 +137,7 @@ impl Advice {
     pub(super) fn text(&self) -> String {
         match (&self.wait, &*self.act) {
             (None, act) => act.to_owned(),
+            (Some(until), "") if until.is_empty() => "Wait.".to_owned(),
             (Some(until), "") => format!("Wait {until}."),
             (Some(until), act) if until.is_empty() => format!("Wait, or {act}."),
             (Some(until), act) => format!("Wait {until}, or {act}."),

@@ -414,7 +414,7 @@ impl Words for RateLimited {
         let is_short = |own: &ScalingPolicy| i64::from(own.period_seconds) < sync.as_secs();
         if limit.policies.iter().any(|it| is_short(&it.policy)) {
             evidence.push(format!(
-                "A period below the {} between passes is as long as a pass: each pass may change as much.",
+                "A period below the {} between passes limits each pass, and nothing beyond it.",
                 duration(sync)
             ));
         }

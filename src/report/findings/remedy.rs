@@ -110,8 +110,8 @@ remedies! {
     SetTarget: Check::Played, "A target is probably in another unit than the value.", "The units agree.";
     RaiseRequest: Check::Played, "Usage has been several times the request since the last rescale.", "Usage is about the target, and the proposal is lower.";
     LeaveRoom: Check::Played, "Each pod uses more memory than the target, or so much that fewer pods are never enough.", "The pass proposes no more replicas than there are, and fewer if they are at the maximum or only kept.";
-    LowerTarget: Check::Played, "All pods at their limits are not above the target.", "Pods at their limits propose more replicas.";
-    SpreadLoad: Check::Shown, "A few pods are at their limits and the others idle.", "It shows what each pod uses.";
+    LowerTarget: Check::Played, "Even with all pods at their limits, the metric is not above its target.", "Pods at their limits propose more replicas.";
+    SpreadLoad: Check::Shown, "A few pods are at their limits, and the others idle.", "It shows what each pod uses.";
     SelectOwn: Check::Unplayed(ELSEWHERE), "The scale has no selector that matches the pods.", "The controller finds the pods.";
     KeepOneHpa: Check::Unplayed("which HPA is kept is for the user to say"), "Two HPAs have one target.", "One HPA decides.";
     DeleteFinished: Check::Played, "Finished pods match the selector.", "They no longer count.";

@@ -474,6 +474,7 @@ fn pods_that_take_long_to_start() {
 fn advice_about_a_past_pass() {
     let wait = || Remedy::WaitForRollout.waits("for the rollout to end");
     for (advice, text, past) in [
+        (Remedy::ShortenWindow.waits(""), "Wait.", ""),
         (wait(), "Wait for the rollout to end.", ""),
         (wait().or("set it"), "Wait for the rollout to end, or set it.", "Set it."),
         (Remedy::WaitForRollout.waits("").or("set it"), "Wait, or set it.", "Set it."),
@@ -1548,4 +1549,33 @@ fn a_minimum_of_a_new_hpa() {
     assert_eq!(created("2026-11-21T05:58:50Z"), "Nothing to do.");
     let again = "If 4 is not meant, lower minReplicas again (predict --min 1).";
     assert_eq!(created("2026-11-20T05:58:50Z"), again);
+}
+
+/// Pods that have restarted may have lacked memory: a request alone would not give them more.
+#[test]
+fn memory_of_pods_that_have_restarted() {
+    let told = |metric: Value, restarts: i32| {
+        let container = build::with(
+            build::requesting("app", "100m"),
+            &json!({"resources": {"requests": {"memory": "100Mi"}}}),
+        );
+        let statuses = json!([{"name": "app", "restartCount": restarts}]);
+        let pod =
+            json!({"spec": {"containers": [container]}, "status": {"containerStatuses": statuses}});
+        let items = with(&state(&[metric], &["10m"; 4]), "Pod", &pod);
+        let containers = json!([{"name": "app", "usage": {"memory": "78Mi"}}]);
+        let items = with(&items, "PodMetrics", &json!({ "containers": containers }));
+        let advice = said(Code::WithinTolerance, &items).advice.text();
+        advice.split_once("for fewer, ").unwrap().1.to_owned()
+    };
+    let share = || build::resource("memory", &build::utilization(80));
+    let amount = || build::resource("memory", &build::average("80Mi"));
+    for (metric, restarts, want) in [
+        (share(), 0, "raise the memory request to 130Mi (predict --request), or scale on load."),
+        (share(), 1, "raise memory request and limit (predict --request), or scale on load."),
+        (amount(), 0, "raise the target (predict --target memory=110Mi), or scale on load."),
+        (amount(), 1, "raise the memory limit and the target, or scale on load."),
+    ] {
+        assert_eq!(told(metric, restarts), want);
+    }
 }

@@ -18,7 +18,6 @@ use crate::engine::decision::{Outcome, UnreadMetric};
 use crate::error::{Error, docs};
 use crate::memory::states::{self, Chain};
 use crate::pass::Pass;
-use crate::prometheus::queries::title;
 use crate::report::expected::lacking;
 use crate::report::notes::{assume_pods, value_flags};
 use crate::saved::assemble::{assemble, save_command};
@@ -102,7 +101,7 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
     let missing = |unread: &UnreadMetric| matches!(unread.why, Unread::Missing { .. });
     Some(match unread.iter().any(missing) {
         true if surroundings.supposed.is_some() => {
-            let flags = value_flags(unread.iter().map(|own| &hpa.spec.metrics[own.index]));
+            let flags = value_flags(unread.iter().map(|own| &hpa.spec.metrics[own.index]), hpa);
             Error::usage(message).hint(format!("state what is missing, such as {flags}"))
         }
         true if pass.input.evidence.past.is_some() => {
@@ -110,7 +109,8 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
             Error::usage(message).hint(match metrics.find(|metric| !metric.is_resource()) {
                 None => format!("Prometheus must scrape cAdvisor, see {}", docs("prometheus.md")),
                 Some(metric) => {
-                    let query = shell_word(&format!("{}=PROMQL", title(metric)));
+                    let query =
+                        shell_word(&format!("{}=PROMQL", metric.flag_name(&hpa.spec.metrics)));
                     format!("--query {query} gives its values in the history")
                 }
             })

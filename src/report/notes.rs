@@ -8,7 +8,6 @@ use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::{go, names};
 use crate::error::listed;
 use crate::numbers::age;
-use crate::prometheus::queries::title;
 use crate::saved::assemble::{has_own_scale, save_command};
 use crate::snapshot::Documents;
 use crate::snapshot::command_flags::CommandFlags;
@@ -159,8 +158,8 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             replicas - ready
         ),
         Note::NoValues(metrics) => {
-            let labels: Vec<String> = metrics.iter().map(MetricSpec::label).collect();
-            let flags = value_flags(metrics);
+            let labels: Vec<String> = metrics.iter().map(|own| own.label(&hpa.spec.metrics)).collect();
+            let flags = value_flags(metrics, hpa);
             format!("the input has no value of {}; state it, such as {flags}", listed(&labels))
         }
 
@@ -543,13 +542,16 @@ pub(crate) fn assume_pods(hpa: &Hpa, flags: &CommandFlags, states_replicas: bool
         let (min, max) = (hpa.spec.min_replicas.unwrap_or(1), hpa.spec.max_replicas);
         format!(" --replicas {}", 3.min(max).max(min))
     };
-    let values = value_flags(&hpa.spec.metrics);
+    let values = value_flags(&hpa.spec.metrics, hpa);
     format!("`{command}{replicas} {values}` assumes the pods")
 }
 
-/// Returns flags of `predict` that give metrics a value: of a container rather than of the pods, as both are based on
+/// Returns flags of `predict` that give metrics of an HPA a value: of a container rather than of the pods, as both are based on
 /// the same usage.
-pub(crate) fn value_flags<'m>(metrics: impl IntoIterator<Item = &'m MetricSpec>) -> String {
+pub(crate) fn value_flags<'m>(
+    metrics: impl IntoIterator<Item = &'m MetricSpec>,
+    hpa: &Hpa,
+) -> String {
     let metrics: Vec<&MetricSpec> = metrics.into_iter().collect();
     let is_of_container = |resource: &str| {
         metrics.iter().any(|other| other.container().is_some() && other.name() == resource)
@@ -558,15 +560,16 @@ pub(crate) fn value_flags<'m>(metrics: impl IntoIterator<Item = &'m MetricSpec>)
         !spec.is_resource() || spec.container().is_some() || !is_of_container(spec.name())
     };
     let flags: Vec<String> =
-        metrics.iter().filter(is_needed).map(|spec| value_flag(spec)).collect();
+        metrics.iter().filter(is_needed).map(|spec| value_flag(spec, hpa)).collect();
     flags.join(" ")
 }
 
-fn value_flag(spec: &MetricSpec) -> String {
+fn value_flag(spec: &MetricSpec, hpa: &Hpa) -> String {
     let is_share = spec.target().is_some_and(|target| target.average_utilization.is_some());
     let name = spec.name();
     if !spec.is_resource() || !["cpu", "memory"].contains(&name) {
-        return format!("--metric {}", names::shell_word(&format!("{}=30", title(spec))));
+        let value = format!("{}=30", spec.flag_name(&hpa.spec.metrics));
+        return format!("--metric {}", names::shell_word(&value));
     }
     let container = spec.container().map(|own| format!("{own}=")).unwrap_or_default();
     let value = match (is_share, name) {

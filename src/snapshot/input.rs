@@ -50,6 +50,8 @@ pub struct Input {
     pub snapshot: Snapshot,
     /// The HPA as previous passes found it, if another spec is assumed for the next one.
     pub observed: Option<Hpa>,
+    /// Whether the HPA is assumed to be created, in place of the observed one.
+    pub is_new_hpa: bool,
     /// The replicas that the target has, if others are assumed.
     pub observed_replicas: Option<i32>,
     /// Whether anything of the snapshot is assumed, instead of as it was read.
@@ -73,11 +75,6 @@ pub struct Input {
 }
 
 impl Input {
-    /// Whether the HPA is assumed to be created, in place of the observed one.
-    pub fn is_new_hpa(&self) -> bool {
-        self.notes.iter().any(|note| matches!(note, Note::ManifestOfNewHpa { .. }))
-    }
-
     /// Sets how many replicas the target has had until now, once its pods are known.
     pub(crate) fn count(&mut self, counted: Option<Counted>) {
         let alike = self.snapshot.has_pods_alike();

@@ -311,7 +311,8 @@ fn amount_of(resource: &str, assumptions: &Assumptions, values: &Values<'_>) -> 
     let of_pods = assumptions.of_pods.iter().map(|(_, own)| own);
     let mut typed = assumptions.metrics.iter().chain(of_pods);
     let is_amount = |own: &&Assigned| {
-        own.wanted.name == resource && matches!(own.value, Value::Amount(_) | Value::Scale(_))
+        own.wanted.is_of_resource(resource)
+            && matches!(own.value, Value::Amount(_) | Value::Scale(_))
     };
     let typed = typed.find(is_amount).map(|own| own.flag.clone());
     let of_trace = || values.trace?.amount_of(resource);

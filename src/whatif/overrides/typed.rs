@@ -156,6 +156,7 @@ impl Assumptions {
                     None => (None, &**text),
                 };
                 let wanted = NamedMetric {
+                    type_: None,
                     name: name.to_owned(),
                     container,
                     object: None,

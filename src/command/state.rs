@@ -120,7 +120,7 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
             let states_replicas = workload.is_none_or(Workload::states_replicas);
             Error::usage(message).hint(assume_pods(hpa, command_flags, states_replicas))
         }
-        true => Error::usage(message).hint(save_command(hpa)),
+        true => Error::usage(message).hint(save_command(hpa, &pass.input.flags_of_candidate())),
         false => Error::failed(message),
     })
 }

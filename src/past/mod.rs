@@ -356,7 +356,7 @@ fn no_selector(hpa: &Hpa, e: &ScaleError) -> Error {
         ScaleError::Missing(target) | ScaleError::NoReplicas { target, .. } => {
             let message =
                 format!("--at: the input lacks the target {target}, which selects the pods");
-            return Error::usage(message).hint(save_command(hpa));
+            return Error::usage(message).hint(save_command(hpa, ""));
         }
     };
     let target = hpa.reference();

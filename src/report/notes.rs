@@ -131,14 +131,14 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                 true => own.kind.clone(),
                 false => format!("Scale of the {}", own.kind),
             };
-            let save = save_command(hpa);
+            let save = save_command(hpa, "");
             let assuming =
                 assuming.as_ref().map(|flags| format!("; {}", assume_pods(hpa, flags, false)));
             let assuming = assuming.unwrap_or_default();
             format!("the input lacks the target {target}: add the {document}; {save}{assuming}")
         }
         Note::NoReplicas { assuming } => {
-            let save = save_command(hpa);
+            let save = save_command(hpa, "");
             match assuming {
                 Some(flags) => format!("{}; {save}", assume_pods(hpa, flags, false)),
                 None => save,
@@ -151,7 +151,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         Note::NoPodMetrics => "the input has a ControllerState but no PodMetrics, so the list of \
                                them is assumed to be empty"
             .to_owned(),
-        Note::SaveCommand => save_command(hpa),
+        Note::SaveCommand { candidate } => save_command(hpa, candidate),
         Note::SomeNotReady { target, replicas, ready } => format!(
             "the status of {target} has {ready} of {replicas} replicas ready, but all assumed pods are \
              ready: --unready {} assumes otherwise",

@@ -165,7 +165,10 @@ pub enum Note {
     /// The input has pods but no PodMetrics, and is complete because of its ControllerState.
     NoPodMetrics,
     /// What the input lacks can be saved with one command.
-    SaveCommand,
+    SaveCommand {
+        /// The flags of `predict` with the candidate that needs it; empty if the HPA itself does.
+        candidate: String,
+    },
     /// The status of the target contradicts the assumption that all pods are ready.
     SomeNotReady {
         /// The target, as `Kind/name`.

@@ -464,6 +464,9 @@ fn keda(note: &KedaNote) -> String {
             "spec.triggers[{trigger}].metadata.{field} is assumed: KEDA prefers a {field} from \
              authenticationRef, which is not read"
         ),
+        KedaNote::NotRead { key, meant } => {
+            format!("{key}: KEDA does not read it; {meant} may be meant")
+        }
         KedaNote::RestsAt { replicas, cooldown } => format!(
             "KEDA itself scales to {} when no trigger for an external metric has been active for \
              {cooldown}s, and back; that is not predicted",

@@ -470,6 +470,13 @@ pub enum KedaNote {
         /// The field of its metadata.
         field: &'static str,
     },
+    /// A scaler does not read a key of its trigger, and one of its fields is probably meant.
+    NotRead {
+        /// The key, with its path.
+        key: String,
+        /// The name of the field.
+        meant: &'static str,
+    },
     /// KEDA scales the target itself while no trigger is active.
     RestsAt {
         /// The replicas.

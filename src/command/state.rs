@@ -25,7 +25,7 @@ use crate::saved::objects::Objects;
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::surroundings::Workload;
-use crate::snapshot::{Snapshot, Unread};
+use crate::snapshot::{ScaleError, Snapshot, Unread};
 use crate::whatif::overrides::Assumptions;
 
 /// Collects what a pass needs from saved objects.
@@ -123,6 +123,22 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
         true => Error::usage(message).hint(save_command(hpa, &pass.input.flags_of_candidate())),
         false => Error::failed(message),
     })
+}
+
+/// Why there is no prediction: the same, or what is known of the target is not enough for a pass.
+pub(super) fn unpredicted(pass: &Pass) -> Option<Error> {
+    let Input { snapshot, surroundings, command_flags, .. } = &pass.input;
+    let lacking = match &snapshot.scale {
+        Err(ScaleError::Missing(target)) => format!("target {target}"),
+        Err(ScaleError::NoReplicas { target, .. }) => format!("replicas of {target}"),
+        _ => return unanswered(pass),
+    };
+    let hint = match &surroundings.target_elsewhere {
+        Some(elsewhere) => elsewhere.remedy(),
+        None if surroundings.lacks_pods => assume_pods(&snapshot.hpa, command_flags, false),
+        None => save_command(&snapshot.hpa, ""),
+    };
+    Some(Error::usage(format!("no answer: the input lacks the {lacking}")).hint(hint))
 }
 
 /// What the command line says besides the objects.

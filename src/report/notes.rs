@@ -255,9 +255,13 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         Note::WorkloadElsewhere { workload, own, namespace } => {
             format!("the manifest of {workload} in {own} is used for the one in {namespace}")
         }
-        Note::TemplateElsewhere { workload, of } => format!(
+        Note::TemplateElsewhere { workload, of, is_assumed: false } => format!(
             "{workload} has the template of {of} (spec.workloadRef), which is not among the manifests: its \
              pods stay as they are"
+        ),
+        Note::TemplateElsewhere { workload, of, is_assumed: true } => format!(
+            "{workload} has the template of {of} (spec.workloadRef), which the input lacks: the pods are assumed \
+             without it"
         ),
         Note::KeptBesideTemplate { containers, requests } => {
             let requests = requests.iter().map(|(container, resource)| {
@@ -402,8 +406,15 @@ fn rollout_first(target: &str, how: Replacement) -> String {
              the others stay as they are"
         ),
         Replacement::Canary(_) | Replacement::BlueGreen { .. } => {
+            let strategy = match how {
+                Replacement::Canary(_) => "canary",
+                _ => "blueGreen",
+            };
             let waits = promotion(how).map(|own| format!(", and {own}")).unwrap_or_default();
-            format!("a rollout of {target} has to replace the pods first{waits}")
+            format!(
+                "a rollout of {target} has to replace the pods first by spec.strategy.{strategy}, which is not \
+                 simulated{waits}"
+            )
         }
     };
     format!("{first}; the new ones are assumed to use what the observed ones do")
@@ -546,7 +557,8 @@ pub(crate) fn assume_pods(hpa: &Hpa, flags: &CommandFlags, states_replicas: bool
         format!(" --replicas {}", 3.min(max).max(min))
     };
     let values = value_flags(&hpa.spec.metrics, hpa);
-    format!("`{command}{replicas} {values}` assumes the pods")
+    let assumed = flags.with_assumed(format!("{replicas} {values}").trim_start());
+    format!("`{command} {assumed}` assumes the pods")
 }
 
 /// Returns flags of `predict` that give metrics of an HPA a value: of a container rather than of the pods, as both are based on

@@ -309,12 +309,14 @@ pub enum Note {
         /// The HPA's.
         namespace: String,
     },
-    /// The manifest of a workload takes its template from another object.
+    /// The manifest of a workload takes its template from another object, which is not among what was read.
     TemplateElsewhere {
         /// The workload, as `Kind/name`.
         workload: String,
         /// The other object, alike.
         of: String,
+        /// Whether pods are assumed in place of those that it makes.
+        is_assumed: bool,
     },
     /// Pods have containers or requests that a manifest's template lacks, and the running template is unknown.
     KeptBesideTemplate {

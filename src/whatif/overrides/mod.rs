@@ -222,6 +222,10 @@ impl Assumptions {
         if input.surroundings.supposed.is_some() {
             // No pods run that a rollout would replace.
             input.notes.retain(|note| !matches!(note, Note::RolloutFirst { .. }));
+            // Nor was anything observed but what the manifest states.
+            for own in &mut overrides {
+                own.is_observable &= own.observed.is_some();
+            }
         }
         for note in &mut input.notes {
             if let Note::RolloutFirst { how, .. } = note {

@@ -65,6 +65,29 @@ fn summary(name: &str, flags: &[&str]) -> String {
     lines
 }
 
+/// The history of a running HPA is not that of one that a manifest creates under another name.
+#[test]
+fn a_new_hpa_is_said_to_have_no_history() {
+    let predict = |name: &str, flags: &[&str]| {
+        let manifest = format!(
+            "{{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {{name: {name}}}, spec: \
+             {{minReplicas: 1, maxReplicas: 10, scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}, \
+             metrics: [{{type: Resource, resource: {{name: cpu, target: {{type: Utilization, averageUtilization: 60}}}}}}]}}}}"
+        );
+        let flags = [&["--hpa", "-", "--cpu", "5%"], flags].concat();
+        let (code, stdout, stderr) = predict("web", &flags, &manifest);
+        assert_eq!(code, Some(0), "{stderr}");
+        stdout
+    };
+    for (name, is_new) in [("web", false), ("web-2", true)] {
+        let brief = predict(name, &[]);
+        assert_eq!(brief.contains("Assuming a new HPA without a history"), is_new, "{brief}");
+        let wide = predict(name, &["-o", "wide"]);
+        let words = "the HPA is new: the current replicas count as the only recommendation";
+        assert_eq!(wide.contains(words), is_new, "{wide}");
+    }
+}
+
 #[test]
 fn charts_are_taken_as_they_are_rendered() {
     let mut wrong = String::new();

@@ -118,8 +118,7 @@ pub(super) struct Trigger {
 pub(super) struct AuthenticationRef {
     #[serde(deserialize_with = "null_as_default")]
     pub(super) name: String,
-    #[serde(deserialize_with = "null_as_default")]
-    pub(super) kind: String,
+    pub(super) kind: Option<String>,
 }
 
 /// An absent map differs from an empty one.

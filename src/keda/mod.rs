@@ -9,6 +9,7 @@
 mod check;
 mod cron;
 mod fields;
+mod glob;
 mod manifest;
 mod metadata;
 mod scalers;
@@ -21,7 +22,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use crate::apimachinery::annotations::{
-    KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT, KEDA_TRANSFER,
+    KEDA_FORCE, KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT, KEDA_TRANSFER,
 };
 use crate::apimachinery::json::{DecodeError, decode};
 use crate::apimachinery::quantity::{Format, Quantity};
@@ -34,7 +35,7 @@ use crate::snapshot::hpa::{
 use crate::snapshot::note::{KedaNote, Note};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::ScaledObject;
-use manifest::{Manifest, ScalingModifiers, Spec};
+use manifest::{Manifest, ScalingModifiers, Spec, Trigger};
 use trigger::{Made, Owner};
 
 /// The HPA of a ScaledObject.
@@ -66,11 +67,19 @@ pub struct OpenMetric {
     trigger: usize,
     /// Its type.
     type_: String,
-    /// Why the name is not known.
-    why: String,
+    name: OpenName,
     target: OpenTarget,
     /// As for every external metric of the ScaledObject.
     selector: LabelSelector,
+}
+
+/// The name of a metric that cannot be known from the manifest alone.
+#[derive(Debug, Clone, PartialEq)]
+enum OpenName {
+    /// Only KEDA knows it, for this reason.
+    OfKeda(String),
+    /// This, followed by the namespace, which the manifest does not state.
+    OfNamespace(String),
 }
 
 /// The target of a metric that cannot be known from the manifest alone.
@@ -219,7 +228,7 @@ impl KedaHpa {
         let mut notes = Vec::new();
         let (metrics, open) = metrics(&spec, &owner, &mut notes)?;
         let behavior = behavior(&object, &spec, &mut notes);
-        outside(&spec, &mut notes);
+        outside(&object, &spec, &mut notes);
         let reference = spec.scale_target_ref.as_ref();
         let hpa = HpaSpec {
             scale_target_ref: reference.map(manifest::Target::resolved).unwrap_or_default(),
@@ -365,24 +374,32 @@ fn behavior(object: &ScaledObject, spec: &Spec, notes: &mut Vec<KedaNote>) -> Op
 
 /// What KEDA does in addition to the HPA: its scale loop (`pkg/scaling/executor/scale_scaledobjects.go`), its
 /// metrics server (`pkg/fallback/fallback.go`), and its cache.
-fn outside(spec: &Spec, notes: &mut Vec<KedaNote>) {
-    let resources_only = spec.triggers.iter().all(manifest::Trigger::is_resource);
+fn outside(object: &ScaledObject, spec: &Spec, notes: &mut Vec<KedaNote>) {
+    // CPU and memory alone always count as active.
+    let is_active = object.is_set(KEDA_FORCE) || spec.triggers.iter().all(Trigger::is_resource);
     let rests = match (spec.idle_replica_count, spec.min_replica_count.unwrap_or(0)) {
-        // CPU and memory alone always count as active.
-        _ if resources_only => None,
+        _ if is_active || object.is_set(KEDA_PAUSED_SCALE_IN) => None,
         (Some(idle), _) => Some(idle),
         (None, 0) => Some(0),
         (None, _) => None,
     };
     if let Some(replicas) = rests {
         let cooldown = spec.cooldown_period.unwrap_or(300);
-        notes.push(KedaNote::RestsAt { replicas, cooldown });
+        let returns = !object.is_set(KEDA_PAUSED_SCALE_OUT);
+        notes.push(KedaNote::RestsAt { replicas, cooldown, returns });
     }
     if let Some(fallback) = &spec.fallback {
-        notes.push(KedaNote::Fallback {
-            failures: fallback.failure_threshold.unwrap_or_default(),
-            replicas: fallback.replicas.unwrap_or_default(),
-            behavior: fallback.behavior.clone().unwrap_or_default(),
+        // `HasValidFallback`.
+        let is_whole = |target: &str| target.parse::<i64>().is_ok_and(|target| target > 0);
+        notes.push(match spec.modifiers() {
+            Some(ScalingModifiers { target, .. }) if !is_whole(target) => {
+                KedaNote::NoFallback { target: target.clone() }
+            }
+            _ => KedaNote::Fallback {
+                failures: fallback.failure_threshold.unwrap_or_default(),
+                replicas: fallback.replicas.unwrap_or_default(),
+                behavior: fallback.behavior.clone().unwrap_or_default(),
+            },
         });
     }
     let own = [
@@ -398,7 +415,8 @@ fn outside(spec: &Spec, notes: &mut Vec<KedaNote>) {
     let mut fields: Vec<String> = own.map(|(field, _)| format!("spec.{field}")).collect();
     for (index, trigger) in spec.triggers.iter().enumerate() {
         let keys = trigger.metadata.iter().flat_map(|it| it.keys());
-        let activation = keys.filter(|key| key.starts_with("activation"));
+        let is_read = |key: &&String| fields::keys(&trigger.type_).any(|own| own == **key);
+        let activation = keys.filter(|key| key.starts_with("activation")).filter(is_read);
         fields.extend(activation.map(|key| format!("spec.triggers[{index}].metadata.{key}")));
         if trigger.use_cached_metrics {
             fields.push(format!("spec.triggers[{index}].useCachedMetrics"));
@@ -440,7 +458,8 @@ impl OpenMetric {
         })
     }
 
-    /// Puts the metrics of each trigger that is open into a spec, named as in the running HPA, if there is one.
+    /// Puts the metrics of each trigger that is open into the spec of an HPA in a namespace: named as in the running
+    /// HPA, if there is one, where only KEDA knows the name.
     ///
     /// # Errors
     ///
@@ -449,10 +468,20 @@ impl OpenMetric {
         open: &[Self],
         spec: &mut HpaSpec,
         running: Option<&HpaSpec>,
+        namespace: &str,
     ) -> Result<Vec<Note>, Refused> {
         let mut notes = Vec::new();
         let mut further = 0;
-        for Self { at, trigger, type_, why, target, selector: _ } in open {
+        for Self { at, trigger, type_, name, target, selector } in open {
+            let place = at + further;
+            let why = match (name, target) {
+                (OpenName::OfNamespace(start), OpenTarget::Known(target)) => {
+                    let name = format!("{start}{namespace}");
+                    spec.metrics.insert(place, external(name, selector.clone(), target.clone()));
+                    continue;
+                }
+                (OpenName::OfNamespace(why) | OpenName::OfKeda(why), _) => why,
+            };
             let own = open.iter().filter(|it| it.trigger == *trigger);
             let found: Vec<MetricSpec> = running
                 .iter()
@@ -487,7 +516,6 @@ impl OpenMetric {
                 metrics: found.iter().map(|metric| metric.name().to_owned()).collect(),
                 with_target: matches!(target, OpenTarget::Number(_)),
             }));
-            let place = at + further;
             further += found.len() - 1;
             spec.metrics.splice(place..place, found);
         }

@@ -252,7 +252,7 @@ fn replace(
         manifest.check_spec(rules(snapshot))?;
         return Err(e);
     }
-    let (spec, named) = manifest.spec(&before)?;
+    let (spec, named) = manifest.spec(&snapshot.hpa)?;
     let in_manifests = chosen.workload.map(|workload| &workload.object);
     let target = in_manifests.or_else(|| surroundings.workload(&before.scale_target_ref));
     manifest.check_env_container(target)?;

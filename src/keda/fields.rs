@@ -32,7 +32,7 @@ use crate::apimachinery::selector::Selector;
 /// | `N-N`, `n-n` | numbers and ranges, of 64 or 32 bits |
 /// | `N.N.N` | a version of Kafka |
 /// | `!*`, `!/` | has no `*`; has something after its last `/` |
-/// | `names`, `values` | a JSON object of texts, which is not empty; one of attribute values of DynamoDB, or `null` |
+/// | `names`, `values` | a JSON object of strings, which is not empty; one of attribute values of DynamoDB, or `null` |
 /// | `glob` | a pattern of file names |
 /// | `selector` | a selector of labels |
 const FIELDS: &str = include_str!("fields.txt");
@@ -94,10 +94,11 @@ pub(super) fn check(type_: &str, metadata: &Metadata<'_>) -> Result<(), Refused>
             }
         };
         match (stated, elsewhere) {
-            (Some((name, text)), None) => check_value(kind, metadata, name, text)?,
+            // The value is another one.
+            (Some(_), Some((_, Source::Environment))) => {}
+            (Some((name, text)), _) => check_value(kind, metadata, name, text)?,
             (None, None) if kind == "r" => return Err(metadata.missing(names)),
-            // Its value may be another, or none is needed.
-            _ => {}
+            (None, _) => {}
         }
     }
     Ok(())
@@ -155,7 +156,7 @@ fn expected(kind: &str) -> String {
         "N.N.N" => "a version such as 2.5.0",
         "!*" => "without *",
         "!/" => "a URL that does not end with /",
-        "names" => "a JSON object of texts that is not empty",
+        "names" => "a JSON object of strings that is not empty",
         "values" => "a JSON object of attribute values such as {\":a\": {\"S\": \"b\"}}",
         "glob" => "a pattern whose sets of characters are closed, such as *.[ct]sv",
         "selector" => "a selector of labels",
@@ -287,7 +288,7 @@ fn is_kafka_version(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{FIELDS, KEYS, is_range, keys, rules, separator};
+    use super::{FIELDS, KEYS, Source, is_range, keys, order, rules, separator};
     use crate::keda::scalers::scaler;
 
     /// Each type has its fields, and those with a rule are among them.
@@ -303,6 +304,29 @@ mod tests {
                 });
                 for name in names {
                     assert!(keys(type_).any(|own| own == name), "{type_}: {name}");
+                }
+            }
+        }
+    }
+
+    /// The sources are those that there are, and what is required of the metadata comes from there alone.
+    #[test]
+    fn fields_have_an_order() {
+        for line in KEYS.lines() {
+            let (types, groups) = line.split_once(' ').expect("types and groups");
+            for group in groups.split(' ') {
+                let (order, _) = group.split_once('=').expect("an order and names");
+                let mut letters: Vec<char> = order.chars().collect();
+                letters.sort_unstable();
+                letters.dedup();
+                let are_known = letters.iter().all(|letter| "mea".contains(*letter));
+                assert!(are_known && letters.len() == order.len() && order != "a", "{group}");
+            }
+            for type_ in types.split(',') {
+                let Ok(scaler) = scaler(type_) else { continue };
+                for name in scaler.required {
+                    let order: Vec<Source> = order(type_, name).collect();
+                    assert_eq!(order, [Source::Metadata], "{type_}: {name}");
                 }
             }
         }

@@ -458,12 +458,13 @@ impl OpenMetric {
         })
     }
 
-    /// Puts the metrics of each trigger that is open into the spec of an HPA in a namespace: named as in the running
-    /// HPA, if there is one, where only KEDA knows the name.
+    /// Puts the metrics of each trigger that is open into the spec of an HPA in a namespace. Where only KEDA knows a
+    /// name, it is that of the running HPA; if there is none, another stands for it, because the replicas do not
+    /// depend on it.
     ///
     /// # Errors
     ///
-    /// The running HPA has no metric of such a trigger.
+    /// Only KEDA knows the target, and there is no running HPA with a metric of the trigger.
     pub fn fill(
         open: &[Self],
         spec: &mut HpaSpec,
@@ -474,10 +475,12 @@ impl OpenMetric {
         let mut further = 0;
         for Self { at, trigger, type_, name, target, selector } in open {
             let place = at + further;
+            let mut add = |name: String, target: &MetricTarget| {
+                spec.metrics.insert(place, external(name, selector.clone(), target.clone()));
+            };
             let why = match (name, target) {
                 (OpenName::OfNamespace(start), OpenTarget::Known(target)) => {
-                    let name = format!("{start}{namespace}");
-                    spec.metrics.insert(place, external(name, selector.clone(), target.clone()));
+                    add(format!("{start}{namespace}"), target);
                     continue;
                 }
                 (OpenName::OfNamespace(why) | OpenName::OfKeda(why), _) => why,
@@ -496,19 +499,23 @@ impl OpenMetric {
                 })
                 .collect();
             if found.is_empty() {
-                let lacks = match running {
-                    Some(_) => format!(", and the running HPA has no metric s{trigger}-..."),
-                    None => String::new(),
+                let (trigger, type_) = (*trigger, type_.clone());
+                let OpenTarget::Known(target) = target else {
+                    let lacks = match running {
+                        Some(_) => format!(", and the running HPA has no metric s{trigger}-..."),
+                        None => String::new(),
+                    };
+                    // A running HPA can only be replaced by another.
+                    let flag = if running.is_some() { "--hpa" } else { "-f" };
+                    let message = format!("unknown target of the metric: {why}{lacks}");
+                    return Err(Refused::new(format!("spec.triggers[{trigger}]"), message)
+                        .hint(format!("use {flag} with the HPA that KEDA makes")));
                 };
-                // A running HPA can only be replaced by another.
-                let flag = if running.is_some() { "--hpa" } else { "-f" };
-                let other = format!("use {flag} with the HPA that KEDA makes");
-                let hint = match target {
-                    OpenTarget::Known(_) => format!("state the value in the file, or {other}"),
-                    OpenTarget::Number(_) => other,
-                };
-                let message = format!("unknown name of the metric: {why}{lacks}");
-                return Err(Refused::new(format!("spec.triggers[{trigger}]"), message).hint(hint));
+                let metric = format!("s{trigger}-{type_}-unknown");
+                add(metric.clone(), target);
+                let why = why.clone();
+                notes.push(Note::Keda(KedaNote::PlaceHolder { trigger, type_, metric, why }));
+                continue;
             }
             notes.push(Note::Keda(KedaNote::NamedAsRunning {
                 trigger: *trigger,

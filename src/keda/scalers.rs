@@ -6,7 +6,7 @@
 
 use super::Refused;
 use super::cron::is_schedule;
-use super::metadata::{Gap, Metadata};
+use super::metadata::{Found, Gap, Metadata};
 use super::url::{Path, parameters, query_escaped};
 use crate::apimachinery::go;
 use crate::apimachinery::names::nearest;
@@ -240,13 +240,8 @@ static SCALERS: &[Scaler] = &[
         whole_needed("targetQueryValue"),
         &["username", "clusterIPAddress", "keyspace", "query"],
     ),
-    // couchdb_scaler.go, with its own spelling
-    one(
-        &["couchdb"],
-        Rule(|it| Ok(format!("coucdb-{}", it.known("dbName")?.unwrap_or_default()))),
-        whole("queryValue", "0"),
-        &[],
-    ),
+    // couchdb_scaler.go
+    one(&["couchdb"], Rule(couchdb), whole("queryValue", "0"), &[]),
     // cron_scaler.go
     one(&["cron"], Rule(cron), Target::Fixed(1), &["start", "end", "timezone", "desiredReplicas"]),
     // datadog_scaler.go
@@ -269,7 +264,17 @@ static SCALERS: &[Scaler] = &[
     ),
     // etcd_scaler.go
     one(&["etcd"], Of("etcd-", "watchKey"), milli_needed("value"), &["endpoints", "watchKey"]),
-    // external_scaler.go, external_mock_scaler.go
+    // external_mock_scaler.go, which reads nothing
+    only(
+        "Value",
+        one(
+            &["external-mock"],
+            Name::Whole(|_| Ok("mockMetricName".to_owned())),
+            Target::Fixed(100),
+            &[],
+        ),
+    ),
+    // external_scaler.go
     Scaler {
         types: &["external", "external-push"],
         metrics: Metrics::OfScaler,
@@ -652,6 +657,17 @@ fn azure_servicebus(metadata: &Metadata<'_>) -> Result<String, Gap> {
         true => format!("azure-servicebus-{type_}-regex"),
         false => format!("azure-servicebus-{name}"),
     })
+}
+
+/// `Validate` and `GetMetricSpecForScaling` in `couchdb_scaler.go`, with its own spelling: a connection string can
+/// be without the name.
+fn couchdb(metadata: &Metadata<'_>) -> Result<String, Gap> {
+    let Found { stated, elsewhere } = metadata.find("connectionString");
+    let name = match stated.is_some() || elsewhere.is_some() {
+        true => metadata.known("dbName")?.unwrap_or_default(),
+        false => metadata.known_need("dbName")?,
+    };
+    Ok(format!("coucdb-{name}"))
 }
 
 /// `Validate`, `parseCronTimeFormat` and `GetMetricSpecForScaling` in `cron_scaler.go`.

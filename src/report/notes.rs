@@ -471,9 +471,13 @@ fn keda(note: &KedaNote) -> String {
                 metrics.join(", ")
             )
         }
+        KedaNote::PlaceHolder { trigger, type_, metric, why } => format!(
+            "spec.triggers[{trigger}] ({type_}): {metric} stands for the name of its metric, which only KEDA knows: \
+             {why}"
+        ),
         KedaNote::AuthenticationFirst { trigger, field } => format!(
-            "spec.triggers[{trigger}].metadata.{field} is assumed: KEDA prefers a {field} from \
-             authenticationRef, which is not read"
+            "spec.triggers[{trigger}]: KEDA prefers a {field} from authenticationRef, which is not read and \
+             assumed to have none"
         ),
         KedaNote::NotRead { key, meant } => {
             format!("{key}: KEDA does not read it; {meant} may be meant")

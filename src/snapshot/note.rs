@@ -465,11 +465,23 @@ pub enum KedaNote {
         /// Whether the running HPA's targets are used as well.
         with_target: bool,
     },
-    /// A field that decides on the name or target of a metric gives way to one of the TriggerAuthentication.
+    /// Only KEDA knows the name of a trigger's metric, so another stands for it.
+    PlaceHolder {
+        /// The trigger's index in the ScaledObject.
+        trigger: usize,
+        /// Its type.
+        type_: String,
+        /// The name that stands for its own.
+        metric: String,
+        /// Why it is not known.
+        why: String,
+    },
+    /// A TriggerAuthentication may have a field that decides on the name or target of a metric, and comes before the
+    /// metadata.
     AuthenticationFirst {
         /// The trigger's index in the ScaledObject.
         trigger: usize,
-        /// The field of its metadata.
+        /// The field.
         field: &'static str,
     },
     /// A scaler does not read a key of its trigger, and another one is probably meant.

@@ -118,7 +118,7 @@ fn a_trigger_that_only_keda_can_name() {
     assert_eq!((code, &*stdout), (Some(2), ""));
     assert_eq!(
         stderr,
-        "error: standard input: spec.triggers[1]: unknown name of the metric: only the scaler itself knows \
+        "error: standard input: spec.triggers[1]: unknown target of the metric: only the scaler itself knows \
          its metrics and targets, and the running HPA has no metric s1-...\n\
          hint: use --hpa with the HPA that KEDA makes\n"
     );

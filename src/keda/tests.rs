@@ -204,7 +204,11 @@ fn what_keda_drops() {
         metrics(&scaled(spec))[0]["external"].clone()
     };
     assert_eq!(composed("NaN")["metric"]["name"], "s0-prometheus");
-    assert_eq!(composed("1_000")["target"]["averageValue"], "1k");
+    for (target, expected) in
+        [("1_000", "1k"), ("0x1p4", "16"), ("+0X.8p1", "1"), ("0xA.8P-1", "5250m")]
+    {
+        assert_eq!(composed(target)["target"]["averageValue"], expected, "{target}");
+    }
 }
 
 /// A value from a TriggerAuthentication comes before that of the metadata (`order` in the `keda` tag). Of `mysql`,

@@ -8,6 +8,7 @@ use super::metrics::end;
 use super::path::policy;
 use super::remedy::Remedy;
 use super::{About, Advice, Text, Words};
+use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names::shell_word;
 use crate::engine::decision::Direction;
 use crate::findings::outside::{
@@ -198,6 +199,18 @@ impl Words for PausedByKeda {
                 list(&annotations)
             ),
         };
+        if self.by_flagger {
+            let canaries = format!("kubectl get canaries.flagger.app {namespace}");
+            return Text {
+                summary,
+                evidence,
+                advice: Remedy::LeaveToFlagger.says(
+                    "Leave it: Flagger pauses it between releases, and runs the primary instead.",
+                ),
+                commands: vec![canaries.into()],
+                objects: vec![format!("scaledobject/{}", self.object)],
+            };
+        }
         let (advice, commands): (String, _) = if annotations.is_empty() {
             let keys: Vec<String> =
                 directions.split(" and ").map(|it| format!("paused-scale-{it}")).collect();
@@ -431,6 +444,15 @@ impl Words for OtherWriter {
                     vec![fields],
                 )
             }
+            Some(By::Autoscaler | By::Program) if let Some(owner) = self.of_keda(about) => (
+                about.conflict(owner).unwrap_or_else(|| {
+                    Remedy::LookAtScaledObject.says(format!(
+                        "Look at ScaledObject/{}: KEDA itself scales to 0, from there, and to its fallback.",
+                        owner.name
+                    ))
+                }),
+                vec![about.kubectl_for(&owner.name, "describe scaledobject", "")],
+            ),
             Some(By::Autoscaler | By::Program) => (
                 Remedy::LeaveReplicas.says(format!("Have {who} leave the replicas to the HPA.")),
                 vec![fields],
@@ -469,6 +491,12 @@ impl Words for OtherWriter {
 }
 
 impl OtherWriter {
+    /// Returns the ScaledObject of the HPA, if KEDA has scaled the target itself.
+    fn of_keda<'a>(&self, about: &About<'a>) -> Option<&'a OwnerReference> {
+        let manager = &self.writer.as_ref()?.manager;
+        about.hpa().scaled_object().filter(|_| manager.contains("keda"))
+    }
+
     /// Returns the bound that allows these replicas or keeps them, unless it would leave the HPA no choice.
     fn bounds(&self, about: &About<'_>) -> Option<serde_json::Value> {
         let HpaSpec { min_replicas, max_replicas: max, .. } = about.hpa().spec;

@@ -89,6 +89,9 @@ remedies! {
     DeleteEarlier: Check::Unplayed(NEW_PODS), "Pods of an earlier revision count, and no rollout replaces them.", "New pods are of the current template.";
     LowerPartition: Check::Unplayed(NEW_PODS), "A rollout leaves the pods of an earlier revision alone.", "The rollout replaces them.";
     LabelApart: Check::Unplayed("labels and selectors of other objects change with it"), "The selector of the target matches pods of others.", "Only the pods of the target count.";
+    EndReferred: Check::Unplayed("which pods are to serve is for the user to say"), "A Rollout and the workload that has its template both have pods.", "Only one of both has pods.";
+    DeleteByOwner: Check::Unplayed(ELSEWHERE), "Finished pods of a Job or of another object that may need them match the selector.", "They no longer count.";
+    UseValue: Check::Played, "An average or a quantile is divided by the replicas.", "The whole value is compared with the target.";
     InstallApi: Check::Unplayed(ELSEWHERE), "No server answers for a metrics API.", "The metric can be read.";
     LookAtApi: Check::Shown, "A metrics API does not answer.", "It shows why.";
     PointApiService: Check::Unplayed(UNKNOWN_VALUE), "Another server than KEDA's serves the external metrics.", "KEDA serves them.";

@@ -532,9 +532,11 @@ pub(super) fn without_value(case: &Case<'_>) -> Vec<Finding> {
                 let selector = spec.selector();
                 let age = spec.is_resource().then(|| unmeasured_age(case)).flatten();
                 let message = text.map(str::to_owned);
-                let nodes = case.pods().filter(|_| spec.is_resource()).filter_map(|pod| pod.node.clone());
+                let nodes =
+                    case.pods().filter(|_| spec.is_resource()).filter_map(|pod| pod.node.clone());
                 let nodes = nodes.collect::<BTreeSet<_>>().into_iter().collect();
-                let finding = failed(case, MetricEmpty { metric, selector, pods, age, message, nodes });
+                let finding =
+                    failed(case, MetricEmpty { metric, selector, pods, age, message, nodes });
                 let severity = if age.is_some() { Severity::Info } else { finding.severity };
                 found.push(Finding { severity, ..finding });
             }

@@ -5,8 +5,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::last_pass::LastPass;
-use super::writer::{By, by};
 use super::path::primary;
+use super::writer::{By, by};
 use super::{Case, Finding, Severity, path};
 use crate::apimachinery::annotations::{
     KEDA_PAUSED, KEDA_PAUSED_REPLICAS, KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use super::case::Top;
-use super::pods::is_alive;
 use super::path;
+use super::pods::is_alive;
 use super::{Case, Finding, Severity};
 use crate::apimachinery::selector::Selector;
 use crate::engine::decision::{Block, Group, MetricResult, MetricStep, Path};
@@ -266,8 +266,7 @@ pub(super) fn shared(case: &Case<'_>) -> Option<Finding> {
     let decides = others.iter().any(|other| other.target == own);
     let all = || {
         let others = case.snapshot().stored_hpas().map(|other| &other.hpa);
-        std::iter::once(&case.snapshot().hpa)
-            .chain(others.filter(|it| it.reference() == own))
+        std::iter::once(&case.snapshot().hpa).chain(others.filter(|it| it.reference() == own))
     };
     let of_keda = all().find_map(|it| Some((it.scaled_object()?.name.clone(), it.name.clone())));
     let facts = SharedPods { others, pods, is_refused, of_keda };

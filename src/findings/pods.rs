@@ -216,7 +216,8 @@ fn nodes_of(case: &Case<'_>, pods: &[Uncounted]) -> (Vec<Box<str>>, bool) {
     let are_apart = !others.is_empty() && own.is_disjoint(&others);
     let unscraped = are_apart && pods.iter().all(is_unscraped);
     let is_one = pods.len() > 1 && own.len() == 1 && others.iter().any(|it| !own.contains(it));
-    let shown = if unscraped || is_one { own.into_iter().map(Into::into).collect() } else { Vec::new() };
+    let shown =
+        if unscraped || is_one { own.into_iter().map(Into::into).collect() } else { Vec::new() };
     (shown, unscraped)
 }
 
@@ -577,8 +578,8 @@ pub(super) fn unschedulable(case: &Case<'_>) -> Option<Finding> {
     let pods_of = names(pods.iter().copied());
     let facts = UnschedulablePods { pods: pods_of, message, since, are_needed, autoscaler };
     let mut finding = case.weigh(facts, ready, Severity::Warning);
-    let is_late = !is_coming
-        && pods.iter().any(|pod| case.age(pod).is_some_and(|age| age >= NEW_NODE));
+    let is_late =
+        !is_coming && pods.iter().any(|pod| case.age(pod).is_some_and(|age| age >= NEW_NODE));
     if !is_late || !are_needed {
         finding.severity = Severity::Info;
     }

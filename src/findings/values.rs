@@ -101,6 +101,8 @@ pub struct ValueMultiplies {
     pub proposals: Vec<i32>,
     /// The proposal with the same number as a target per replica.
     pub average: i32,
+    /// Whether it is a time, a share or an average, by its name or its query, which more replicas should lower.
+    pub is_average: bool,
 }
 
 /// `stale-samples`
@@ -259,11 +261,13 @@ pub(super) fn suspect_unit(case: &Case<'_>) -> Vec<Finding> {
                 target.value = target.average_value.take();
             }
         });
-        Some(match without.proposal > case.answer().proposal {
-            true => Finding::explaining(Severity::Warning, facts),
-            false => Finding::aside(Severity::Info, facts),
-        }
-        .without(without))
+        Some(
+            match without.proposal > case.answer().proposal {
+                true => Finding::explaining(Severity::Warning, facts),
+                false => Finding::aside(Severity::Info, facts),
+            }
+            .without(without),
+        )
     };
     case.metrics().filter_map(|step| finding(step).or_else(|| divided(step))).collect()
 }
@@ -569,8 +573,10 @@ pub(super) fn value_multiplies(case: &Case<'_>, found: &[Finding]) -> Option<Fin
     let without = case.without(per_replica);
     // At the maximum, it has come to where only the bound ends it.
     let is_far = proposal.ratio >= FAR || proposal.replicas > case.snapshot().hpa.spec.max_replicas;
-    let is_far = is_far && !falls_with_replicas(&step.name) && !says_per_pod(case, step);
-    let facts = ValueMultiplies { metric, current, target: target.clone(), proposals, average };
+    let is_average = falls_with_replicas(&step.name) || says_per_pod(case, step);
+    let is_far = is_far && !is_average;
+    let target = target.clone();
+    let facts = ValueMultiplies { metric, current, target, proposals, average, is_average };
     let severity = if is_far { Severity::Warning } else { Severity::Info };
     Some(Finding::explaining(severity, facts).without(without))
 }

@@ -144,9 +144,10 @@ pub(crate) fn is_per_pod(query: &str) -> bool {
     let name = outer.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').next();
     let divides = |divisor: &str| {
         let mut divisor = divisor.trim_start_matches(is_open);
-        while let Some(inner) = ["scalar", "sum", "max"].iter().find_map(|it| {
-            divisor.strip_prefix(it).filter(|inner| inner.starts_with(is_open))
-        }) {
+        while let Some(inner) = ["scalar", "sum", "max"]
+            .iter()
+            .find_map(|it| divisor.strip_prefix(it).filter(|inner| inner.starts_with(is_open)))
+        {
             divisor = inner.trim_start_matches(is_open);
         }
         COUNTS.iter().any(|it| divisor.starts_with(it))

@@ -404,7 +404,9 @@ pub enum ScaleDown {
 impl ScaleDown {
     /// Reads it as it is stated.
     pub(crate) fn read(text: &str) -> Option<Self> {
-        [Self::Never, Self::OnSuccess, Self::Progressively].into_iter().find(|it| it.as_str() == text)
+        [Self::Never, Self::OnSuccess, Self::Progressively]
+            .into_iter()
+            .find(|it| it.as_str() == text)
     }
 
     /// Returns it as it is stated.

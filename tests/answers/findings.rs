@@ -199,8 +199,12 @@ fn a_report_names_the_remedy_and_does_no_harm() {
             &["Raise maxReplicas"],
         ),
         // A reset by whatever has taken the replicas out of its manifest.
-        ("T05", &["Take replicas out of the chart, unless just done: that resets them once."], &[]),
-        ("T06", &["Take replicas out of the manifest"], &["unless just done"]),
+        (
+            "T05",
+            &["If the chart states replicas, take them out; if not, 1 is the default"],
+            &["Take replicas out of the chart"],
+        ),
+        ("T06", &["Take replicas out of the manifest"], &["1 is the default"]),
         // A target that is at 0 on purpose.
         (
             "T02",

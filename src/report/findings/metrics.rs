@@ -8,8 +8,8 @@ use crate::apimachinery::names::{plural, shell_word};
 use crate::cluster::fetch::discovery::segment;
 use crate::findings::metrics::{
     BlockedByFailedMetric, ContainerMetricsMissing, MetricEmpty, MetricFailing, MetricNotFound,
-    MetricsApiUnavailable, Refused, ServedBy, Server, Unavailable, UnavailableService, UnknownContainer,
-    Unmapped, Unmeasured,
+    MetricsApiUnavailable, Refused, ServedBy, Server, Unavailable, UnavailableService,
+    UnknownContainer, Unmapped, Unmeasured,
 };
 use crate::keda;
 use crate::report::words::{count, duration, list, sentence, time};
@@ -51,6 +51,11 @@ fn cause(line: &str) -> (&str, Option<&str>) {
 
 /// What Datadog adds to the error about a metric that it does not have.
 const ID: &str = ", datadogmetricid: ";
+/// Returns the namespace and the name of the DatadogMetric that a metric names (`datadogmetric@NAMESPACE:NAME`).
+fn datadog_metric(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix("datadogmetric@")?.split_once(':')
+}
+
 /// How the API server begins an error of a backend.
 const INTERNAL: &str = "Internal error occurred: ";
 
@@ -188,7 +193,9 @@ impl Server {
             Some((container, reason)) => {
                 format!("{container} of pod {namespace}/{name} waits: {reason}.")
             }
-            None if *has_no_node => format!("The scheduler finds no node for pod {namespace}/{name}."),
+            None if *has_no_node => {
+                format!("The scheduler finds no node for pod {namespace}/{name}.")
+            }
             None => format!("Pod {namespace}/{name} is not ready."),
         }
     }
@@ -271,7 +278,10 @@ impl Words for MetricsApiUnavailable {
                         "Give the installed adapter, {service}, an APIService of this group and a \
                          rule for {labels}."
                     ),
-                    None => format!("Install {serves}, or register its APIService."),
+                    None if *group == "metrics.k8s.io" => {
+                        format!("Install {serves}, or register its APIService.")
+                    }
+                    None => format!("Install {serves}."),
                 }),
                 "kubectl get apiservices".into(),
             ),
@@ -437,6 +447,21 @@ impl Words for MetricFailing {
                         )),
                         about.kubectl_for(&owner.name, "describe scaledobject", ""),
                     ),
+                    None if let Some((namespace, name)) =
+                        datadog_metric(about.spec(*metric).name()) =>
+                    {
+                        (
+                            summary,
+                            Remedy::LookAtBackend
+                                .says(format!("Look at DatadogMetric {namespace}/{name}.")),
+                            format!(
+                                "kubectl describe datadogmetric {} -n {}",
+                                shell_word(name),
+                                shell_word(namespace)
+                            )
+                            .into(),
+                        )
+                    }
                     None => (
                         summary,
                         Remedy::LookAtBackend.says(format!("Look at the backend of {api}.")),
@@ -566,6 +591,10 @@ impl Words for BlockedByFailedMetric {
             count(*proposal, "replica")
         )];
         evidence.extend(about.without().map(|without| format!("Without {it}: {without}.")));
+        evidence.push(
+            "Until then, the status keeps the values that its metrics had, and kubectl shows those."
+                .to_owned(),
+        );
         let assumed: Option<Vec<String>> =
             failed.iter().map(|metric| about.of_candidate(*metric)).collect();
         let advice = match assumed {

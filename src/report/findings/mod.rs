@@ -524,14 +524,29 @@ impl<'a> About<'a> {
         if let Some((advice, command)) = self.withheld() {
             (text.advice, text.commands) = (advice, vec![command]);
         }
-        if let Some(source) = text.commands.iter().find_map(|it| self.source(it.edits?)) {
+        let is_due = self.finding.severity < Severity::Info;
+        let edited = text.commands.iter().filter_map(|it| it.edits);
+        let mut edited = edited.chain(self.edited_by(text.advice.remedy).filter(|_| is_due));
+        if let Some(source) = edited.find_map(|it| self.source(it)) {
             text.commands.retain(|it| it.edits.is_none_or(|own| self.source(own).is_none()));
-            text.advice = std::mem::take(&mut text.advice).and(&source);
+            match is_due {
+                true => text.advice = std::mem::take(&mut text.advice).and(&source),
+                // Nobody has to act on it.
+                false => text.evidence.push(source),
+            }
         }
         let is_of_object = text.advice.remedy == Remedy::LookAtScaledObject
             || text.commands.iter().any(|it| it.edits == Some(Edited::ScaledObject));
         let owner = self.hpa().scaled_object().filter(|_| is_of_object);
         text.evidence.extend(owner.and_then(|owner| self.unready(owner)));
+    }
+
+    /// Returns the object that a kind of advice changes, even if no command does.
+    fn edited_by(&self, remedy: Remedy) -> Option<Edited> {
+        match remedy.changes()? {
+            Edited::Hpa if self.hpa().scaled_object().is_some() => Some(Edited::ScaledObject),
+            own => Some(own),
+        }
     }
 
     /// Words that KEDA cannot use a ScaledObject.
@@ -569,7 +584,7 @@ impl<'a> About<'a> {
             }
             (None, Some(tool)) => {
                 let (writer, source) = sources(tool);
-                Some(format!("{writer} writes {object}: change it in {source}."))
+                Some(format!("{writer} writes {object}: change {source}."))
             }
             (None, None) => None,
         }
@@ -749,10 +764,29 @@ impl About<'_> {
         }
     }
 
-    /// Words the same if the result assumes of pods that they are as busy as the others.
-    fn cost_alike(&self) -> String {
+    /// Words the same if the result assumes of some pods that they are as busy as the others.
+    fn cost_of<N: AsRef<str>>(&self, pods: &[N]) -> String {
         let cost = self.cost();
-        if cost.is_empty() { cost } else { cost + " at equal usage" }
+        match self.assumes_usage(pods) && !cost.is_empty() {
+            true => cost + " at equal usage",
+            false => cost,
+        }
+    }
+
+    /// Whether some pods have no value that decides, so that one is assumed if they counted. The ratio of a total
+    /// does not depend on them.
+    fn assumes_usage<N: AsRef<str>>(&self, pods: &[N]) -> bool {
+        let all = &self.pass.input.snapshot.pods;
+        let mut rows = self
+            .pass
+            .decision
+            .metrics()
+            .filter(|step| !step.is_total())
+            .flat_map(|step| &step.pods);
+        rows.any(|row| {
+            let name = &*all[row.pod as usize].name;
+            row.value.is_none() && pods.iter().any(|own| own.as_ref() == name)
+        })
     }
 
     /// Returns a sentence about the result of the pass without the trouble.
@@ -768,8 +802,8 @@ impl About<'_> {
 /// Returns the name of a tool, and its source.
 fn sources(tool: Tool) -> (&'static str, &'static str) {
     match tool {
-        Tool::ArgoCd => ("Argo CD", "its repository"),
-        Tool::Flux => ("Flux", "its repository"),
+        Tool::ArgoCd => ("Argo CD", "it in Git"),
+        Tool::Flux => ("Flux", "it in Git"),
         Tool::FluxHelm => ("Flux", "the values of its HelmRelease"),
         Tool::Helm => ("Helm", "the values of its chart"),
         Tool::Terraform => ("Terraform", "its configuration"),

@@ -380,7 +380,8 @@ impl Words for OtherWriter {
         let removed = self.writer.as_ref().is_some_and(|it| it.may_have_removed);
         if removed {
             evidence.push(
-                "Where replicas are taken out of a manifest, the API server sets its default of 1, once."
+                "Where a manifest has no replicas, the API server sets its default of 1: once when they are taken \
+                 out, and whenever the target is replaced (helm upgrade --force, kubectl replace)."
                     .to_owned(),
             );
         }
@@ -408,8 +409,8 @@ impl Words for OtherWriter {
         let by = self.writer.as_ref().map(|it| &it.by).filter(|_| self.owner.is_none());
         let take_out = |what: &str| {
             Remedy::TakeOut.says(match (removed, by) {
-                (true, Some(By::Helm)) => format!("Take replicas out of the chart, {UNLESS_DONE}"),
-                (true, _) => format!("Take replicas out of the manifest, {UNLESS_DONE}"),
+                (true, Some(By::Helm)) => format!("If the chart states replicas, {RESET}"),
+                (true, _) => format!("If the manifest states replicas, {RESET}"),
                 (false, _) => format!("Take {what}."),
             })
         };
@@ -526,8 +527,10 @@ impl Writer {
     }
 }
 
-/// What the API server's default of 1 may mean: the replicas were taken out of their manifest.
-const UNLESS_DONE: &str = "unless just done: that resets them once.";
+/// What the API server's default of 1 may mean: the replicas were taken out of their manifest, or the target was
+/// replaced by a manifest without any.
+const RESET: &str =
+    "take them out; if not, 1 is the default, set when they are taken out and by a replace.";
 
 /// What to do if there are no passes, and the reason is not known.
 const STUCK: &str = "Look at the controller manager: is the HPA controller blocked, slow or off?";

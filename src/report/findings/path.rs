@@ -842,7 +842,10 @@ impl Words for BelowMin {
 }
 
 /// Words what a Rollout does with the replicas of the workload that has its template.
-pub(super) fn scales_down(rollout: &CrossVersionObjectReference, when: Option<ScaleDown>) -> String {
+pub(super) fn scales_down(
+    rollout: &CrossVersionObjectReference,
+    when: Option<ScaleDown>,
+) -> String {
     let does = match when {
         Some(ScaleDown::Progressively) => "scales that down as the Rollout scales up",
         Some(ScaleDown::OnSuccess) => "scales that to 0 once the Rollout is healthy",

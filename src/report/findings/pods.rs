@@ -103,7 +103,8 @@ impl Words for UncountedPods {
                  {period}."
             ));
         }
-        let is_assumed = self.pods.iter().any(|it| it.row.value.is_none());
+        let all: Vec<&str> = self.pods.iter().map(|it| &*about.pod(it).name).collect();
+        let is_assumed = about.assumes_usage(&all);
         let other = match (self.count, self.idle) {
             (true, _) => "If they did not count".to_owned(),
             (false, true) => format!("Without {}", them(self.pods.len())),
@@ -111,7 +112,6 @@ impl Words for UncountedPods {
             (false, false) => "If they counted".to_owned(),
         };
         evidence.extend(about.otherwise(&other));
-        let all: Vec<&str> = self.pods.iter().map(|it| &*about.pod(it).name).collect();
         let (n, of) = (self.pods.len(), count(self.of, "pod"));
         let verb = if n == 1 { "does" } else { "do" };
         let is_ordinary = about.finding.severity == Severity::Info;
@@ -183,7 +183,7 @@ impl Words for UncountedPods {
                 objects: objects(&all),
             };
         }
-        let cost = if is_assumed && !self.count { about.cost_alike() } else { about.cost() };
+        let cost = if self.count || self.idle { about.cost() } else { about.cost_of(&all) };
         let on_node = match &self.nodes[..] {
             [] => String::new(),
             [node] if n == 1 => format!(" on the node {node}"),
@@ -341,10 +341,7 @@ impl Words for NeverReady {
         evidence.extend(self.revision.as_ref().map(|revision| {
             format!("All of them are of revision {revision}; the target has pods of others.")
         }));
-        evidence.extend(about.otherwise(&format!(
-            "With {} ready, and as busy as the others on average",
-            them(all.len())
-        )));
+        evidence.extend(about.otherwise(&about.with(&all, "ready")));
         let waiting = self.pods.iter().find_map(|pod| pod.waiting.as_deref());
         let reason = waiting.map_or_else(String::new, |reason| format!(" ({reason})"));
         let first = self.pods.iter().find(|pod| pod.restarts > 0).or(self.pods.first());
@@ -368,7 +365,10 @@ impl Words for NeverReady {
             }),
         };
         Text {
-            summary: format!("{pods} {verb} not become ready{since}{reason}{}", about.cost_alike()),
+            summary: format!(
+                "{pods} {verb} not become ready{since}{reason}{}",
+                about.cost_of(&all)
+            ),
             evidence,
             advice,
             commands,
@@ -583,14 +583,11 @@ impl Words for UnschedulablePods {
             let message = it.message.trim_end_matches('.');
             format!("The cluster autoscaler says{at}: {message}.")
         }));
-        evidence.extend(about.otherwise(&format!(
-            "With {} running, and as busy as the others on average",
-            them(n)
-        )));
+        evidence.extend(about.otherwise(&about.with(&self.pods, "running")));
         let refuses = self.autoscaler.as_ref().filter(|it| !it.adds);
         let is_full = refuses.is_some_and(|it| it.message.contains("max node group size reached"));
         Text {
-            summary: format!("{pods} {verb} no node{since}{}", about.cost_alike()),
+            summary: format!("{pods} {verb} no node{since}{}", about.cost_of(&self.pods)),
             evidence,
             advice: match self.are_needed {
                 true if is_full => Remedy::AddNodes.says(
@@ -617,6 +614,15 @@ fn objects<N: AsRef<str>>(pods: &[N]) -> Vec<String> {
 }
 
 impl<'a> About<'a> {
+    /// Begins a sentence about some pods in another state: `With them ready`.
+    fn with<N: AsRef<str>>(&self, pods: &[N], state: &str) -> String {
+        let busy = match self.assumes_usage(pods) {
+            true => ", and as busy as the others on average",
+            false => "",
+        };
+        format!("With {} {state}{busy}", them(pods.len()))
+    }
+
     fn pod(&self, uncounted: &Uncounted) -> &'a Pod {
         &self.pass.input.snapshot.pods[uncounted.row.pod as usize]
     }

@@ -1,6 +1,8 @@
 //! The kinds of advice: when each is given, what it promises, and how the tests check that. `docs/advice.md` lists
 //! them, and a test fails if advice promises what it does not keep.
 
+use super::command::Edited;
+
 /// How the promise of a kind of advice is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
@@ -13,6 +15,41 @@ pub enum Check {
     Quiet,
     /// It cannot be played, for this reason. Its commands are checked like those that only show something.
     Unplayed(&'static str),
+}
+
+impl Remedy {
+    /// Returns the object that it changes, if it is one of those with a source of their own: the HPA, or what has the
+    /// template of the pods.
+    pub(super) fn changes(self) -> Option<Edited> {
+        match self {
+            Self::PointAt
+            | Self::PointAtRollout
+            | Self::CorrectReference
+            | Self::ChangeBounds
+            | Self::ChangeBound
+            | Self::RaiseMax
+            | Self::LowerMin
+            | Self::EnableDirection
+            | Self::UseContainer
+            | Self::UseAverageValue
+            | Self::UseValue
+            | Self::SetTarget
+            | Self::RaiseTarget
+            | Self::LowerTarget
+            | Self::ChangeTarget
+            | Self::RaiseRequestOrTarget
+            | Self::SetTolerance
+            | Self::ShortenWindow
+            | Self::LengthenUpWindow
+            | Self::LengthenDownWindow
+            | Self::AddBehavior
+            | Self::ChangePolicies => Some(Edited::Hpa),
+            Self::SetRequest | Self::RaiseRequest | Self::RaiseSmallRequest | Self::Annotate => {
+                Some(Edited::Template)
+            }
+            _ => None,
+        }
+    }
 }
 
 macro_rules! remedies {

@@ -135,20 +135,20 @@ impl Words for SuspectUnit {
                 };
                 format!("{target} is {plain} in plain units, while {whole}.")
             }
-            Clue::Power => format!("With {}, the value would be {} of the target.", shown(meant), {
-                let share = current.milli_value() as f64 / meant.milli_value() as f64;
-                percent(share)
-            }),
+            Clue::Power => {
+                format!("With {}, the value would be {} of the target.", shown(meant), {
+                    let share = current.milli_value() as f64 / meant.milli_value() as f64;
+                    percent(share)
+                })
+            }
         }];
-        evidence.extend(about.without().map(|without| format!("With {}: {without}.", shown(meant))));
+        evidence
+            .extend(about.without().map(|without| format!("With {}: {without}.", shown(meant))));
         let flags = about.target_flags(*metric, &meant.to_string());
         // The name is in the command, and long ones are common.
         let hint = flags.as_ref().map(|_| about.try_it("--target")).unwrap_or_default();
         Text {
-            summary: format!(
-                "{label} is {}, {times}: the units probably differ",
-                shown(current)
-            ),
+            summary: format!("{label} is {}, {times}: the units probably differ", shown(current)),
             evidence,
             advice: Remedy::SetTarget.says(format!(
                 "Set the target to {}, if that is what is meant{hint}.",
@@ -170,7 +170,8 @@ fn divided(facts: &SuspectUnit, about: &About<'_>, by_query: bool) -> Text {
         format!("{says} that it is an average or a quantile, or is divided by the pods already."),
         "AverageValue divides it by the replicas, so more of them make it look lower.".to_owned(),
     ];
-    evidence.extend(about.without().map(|without| format!("With a target of type Value: {without}.")));
+    evidence
+        .extend(about.without().map(|without| format!("With a target of type Value: {without}.")));
     let mut metrics = about.hpa().spec.metrics.clone();
     if let Some(of_metric) = metrics[*metric].target_mut() {
         of_metric.type_ = "Value".to_owned();
@@ -198,7 +199,7 @@ fn divided(facts: &SuspectUnit, about: &About<'_>, by_query: bool) -> Text {
 
 impl Words for ValueMultiplies {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, current, target, proposals, average } = self;
+        let Self { metric, current, target, proposals, average, is_average } = self;
         let label = about.label(*metric);
         let shown = |amount: &Quantity| amount_of(Some(about.spec(*metric)), amount);
         let mut steps = proposals
@@ -212,17 +213,15 @@ impl Words for ValueMultiplies {
         )];
         let further: Vec<String> = steps.by_ref().collect();
         if !further.is_empty() {
-            evidence.push(format!(
-                "If the value stays at {}, {}.",
-                shown(current),
-                list(&further)
-            ));
+            evidence.push(format!("If the value stays at {}, {}.", shown(current), list(&further)));
         }
-        evidence.push(format!(
-            "As a target per replica (AverageValue), {} proposes {}.",
-            shown(target),
-            count(*average, "replica")
-        ));
+        evidence.extend((!is_average).then(|| {
+            format!(
+                "As a target per replica (AverageValue), {} proposes {}.",
+                shown(target),
+                count(*average, "replica")
+            )
+        }));
         let mut metrics = about.hpa().spec.metrics.clone();
         if let Some(of_metric) = metrics[*metric].target_mut() {
             of_metric.type_ = "AverageValue".to_owned();
@@ -235,11 +234,21 @@ impl Words for ValueMultiplies {
                 shown(current)
             ),
             evidence,
-            advice: Remedy::UseAverageValue.says(format!(
-                "Use {} if the metric does not fall with the replicas.",
-                about.average_value(*metric, &target.to_string())
-            )),
-            commands: Vec::from_iter(about.patch_spec(&serde_json::json!({ "metrics": metrics }))),
+            advice: match is_average {
+                true => Remedy::Nothing.says(
+                    "Nothing to do if it falls as replicas are added, as a time or an average should.",
+                ),
+                false => Remedy::UseAverageValue.says(format!(
+                    "Use {} if the metric does not fall with the replicas.",
+                    about.average_value(*metric, &target.to_string())
+                )),
+            },
+            commands: match is_average {
+                true => vec![about.ask(*metric)],
+                false => Vec::from_iter(
+                    about.patch_spec(&serde_json::json!({ "metrics": metrics })),
+                ),
+            },
             objects: about.own(),
         }
     }

@@ -29,8 +29,8 @@ use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::shared::Share;
 use crate::snapshot::surroundings::{
-    ApiResourceList, ApiService, CUSTOM, ScaleDown, ScaledObject, UpdateStrategy, VerticalPodAutoscaler,
-    Workload, WorkloadStatus,
+    ApiResourceList, ApiService, CUSTOM, ScaleDown, ScaledObject, UpdateStrategy,
+    VerticalPodAutoscaler, Workload, WorkloadStatus,
 };
 
 /// Why a text could not be read.

@@ -592,8 +592,9 @@ impl Words for BlockedByFailedMetric {
         )];
         evidence.extend(about.without().map(|without| format!("Without {it}: {without}.")));
         evidence.push(
-            "Until then, the status keeps the values that its metrics had, and kubectl shows those."
-                .to_owned(),
+            format!(
+                "While {it} {fails}, the controller writes no values into the status, and kubectl shows old ones."
+            )
         );
         let assumed: Option<Vec<String>> =
             failed.iter().map(|metric| about.of_candidate(*metric)).collect();

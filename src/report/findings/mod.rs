@@ -745,6 +745,15 @@ impl About<'_> {
     /// Words how the trouble affects the answer, to follow a sentence: `: 4 replicas instead of 1`;
     /// empty if it does not.
     fn cost(&self) -> String {
+        self.cost_if("")
+    }
+
+    /// Words the same if the result assumes of some pods that they are as busy as the others: `~4`.
+    fn cost_of<N: AsRef<str>>(&self, pods: &[N]) -> String {
+        self.cost_if(if self.assumes_usage(pods) { "~" } else { "" })
+    }
+
+    fn cost_if(&self, near: &str) -> String {
         let Some(without) = self.finding.without.filter(|_| self.finding.explains) else {
             return String::new();
         };
@@ -752,24 +761,15 @@ impl About<'_> {
         let replicas = (decision.replicas_after(), without.replicas);
         match (decision.proposal, without.proposal, replicas) {
             (None, Some(proposal), _) => {
-                format!(": no decision instead of a proposal of {proposal}")
+                format!(": no decision instead of a proposal of {near}{proposal}")
             }
             (_, _, (Some(with), Some(without))) if with != without => {
-                format!(": {} instead of {without}", count(with, "replica"))
+                format!(": {} instead of {near}{without}", count(with, "replica"))
             }
             (Some(with), Some(without), _) => {
-                format!(": a proposal of {with} instead of {without}")
+                format!(": a proposal of {with} instead of {near}{without}")
             }
             _ => String::new(),
-        }
-    }
-
-    /// Words the same if the result assumes of some pods that they are as busy as the others.
-    fn cost_of<N: AsRef<str>>(&self, pods: &[N]) -> String {
-        let cost = self.cost();
-        match self.assumes_usage(pods) && !cost.is_empty() {
-            true => cost + " at equal usage",
-            false => cost,
         }
     }
 

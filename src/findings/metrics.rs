@@ -10,9 +10,10 @@ use super::{Case, Finding, Severity};
 use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::names::{nearest, same_metric};
 use crate::engine::decision::{Block, Group, MetricResult, MetricStep, Step};
+use crate::pass::Pass;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
-use crate::snapshot::pod::{ConditionStatus, Pod};
+use crate::snapshot::pod::{ConditionStatus, Phase, Pod};
 use crate::snapshot::surroundings::{
     ApiService, Fallback, ServiceReference, served_elsewhere, served_for,
 };
@@ -574,6 +575,27 @@ fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
         true => Finding::explaining(Severity::Warning, facts),
         false => Finding::aside(Severity::Warning, facts),
     })
+}
+
+/// Returns a metric that decides with a value of exactly 0 while the pods are busy, with the cpu that they use as a
+/// share of what they request: some adapters count a query without a result as 0.
+pub(crate) fn zero_while_busy(pass: &Pass) -> Option<(usize, f64)> {
+    /// A pod that serves nothing seldom uses this share of its request.
+    const BUSY: f64 = 0.5;
+    let case = Case::new(pass);
+    let step = case.decision().winner().filter(|step| !step.is_resource())?;
+    let proposal = step.proposal()?;
+    let own = [&proposal.total, &proposal.current.value, &proposal.current.average_value];
+    let value = own.into_iter().flatten().next()?;
+    let (mut used, mut requested) = (0.0, 0.0);
+    for pod in case.pods().filter(|pod| pod.phase == Phase::Running) {
+        used += case.metrics_of(pod)?.usage("cpu", None)? as f64;
+        for container in pod.running(false) {
+            requested += container.requests.get("cpu")?.milli_value() as f64;
+        }
+    }
+    let share = used / requested;
+    (value.milli_value() == 0 && share >= BUSY).then_some((step.index, share))
 }
 
 /// Returns a pod that should serve a metrics API and does not run, if the input has it.

@@ -142,7 +142,7 @@ fn uncounted_pods() {
         let Facts::UncountedPods(facts) = only(Code::UncountedPods, items)?.facts else {
             return None;
         };
-        Some((facts.nodes.iter().map(|it| it.to_string()).collect::<Vec<_>>(), facts.unscraped))
+        Some((facts.nodes.iter().map(ToString::to_string).collect::<Vec<_>>(), facts.unscraped))
     };
     let none = Some((Vec::new(), false));
     let unscraped = Some((vec!["a".to_owned()], true));
@@ -156,7 +156,7 @@ fn uncounted_pods() {
     let both = Some((vec!["a".to_owned(), "c".to_owned()], true));
     assert_eq!(node(&with_pods(&apart, &["web-3"], &on("c"))), both);
     // A pod of the same node has metrics, so its kubelet is in order; a pod that is not ready has a reason of its own.
-    assert_eq!(node(&with_pods(&apart, &["web-1"], &on("a"))).unwrap().1, false);
+    assert!(!node(&with_pods(&apart, &["web-1"], &on("a"))).unwrap().1);
     let unready = with_pods(&apart, &["web-3"], &unready_since("2026-11-21T05:50:00Z"));
     assert_eq!(node(&unready), Some((vec!["a".to_owned()], false)));
     let alone = with_pods(&one, &["web-3"], &on("a"));

@@ -16,11 +16,12 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use super::words::{count, future, list, sentence};
+use super::words::{count, future, list, percent, sentence};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names::shell_word;
 use crate::apimachinery::tool::Tool;
 use crate::engine::decision::{MetricStep, Path};
+use crate::findings::metrics::zero_while_busy;
 use crate::findings::{Alternative, Code, Facts, Finding, Next, Severity};
 use crate::pass::Pass;
 use crate::prometheus::queries::title;
@@ -474,6 +475,21 @@ impl<'a> About<'a> {
         }
     }
 
+    /// Returns what to do about a metric that is exactly 0 while the pods are busy, before fewer pods are made easier.
+    fn zero(&self) -> Option<(Advice, Command)> {
+        match self.finding.code() {
+            Code::AtMin | Code::HeldByWindow | Code::RateLimited => {}
+            _ => return None,
+        }
+        let (metric, share) = zero_while_busy(self.pass)?;
+        let advice = Remedy::LookAtMetric.says(format!(
+            "Look at {} first: it is exactly 0, and the pods use {} of the cpu that they request.",
+            self.label(metric),
+            percent(share)
+        ));
+        Some((advice, self.ask(metric)))
+    }
+
     /// Returns what to do if a ScaledObject states another bound than its HPA has, before any bound is changed.
     fn withheld(&self) -> Option<(Advice, Command)> {
         let field = match self.finding.code() {
@@ -521,7 +537,7 @@ impl<'a> About<'a> {
     /// Has advice change what lasts: what KEDA does not pass on is mended first, and what a tool or an owner writes
     /// again is changed there.
     fn correct(&self, text: &mut Text) {
-        if let Some((advice, command)) = self.withheld() {
+        if let Some((advice, command)) = self.withheld().or_else(|| self.zero()) {
             (text.advice, text.commands) = (advice, vec![command]);
         }
         let is_due = self.finding.severity < Severity::Info;

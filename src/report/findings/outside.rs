@@ -529,8 +529,7 @@ impl Writer {
 
 /// What the API server's default of 1 may mean: the replicas were taken out of their manifest, or the target was
 /// replaced by a manifest without any.
-const RESET: &str =
-    "take them out; if not, 1 is the default, set when they are taken out and by a replace.";
+const RESET: &str = "take them out; if not, avoid a replace.";
 
 /// What to do if there are no passes, and the reason is not known.
 const STUCK: &str = "Look at the controller manager: is the HPA controller blocked, slow or off?";

@@ -1885,3 +1885,24 @@ fn the_usage_of_pods_without_a_value() {
     };
     assert!(text.evidence.iter().any(says), "{text:?}");
 }
+
+/// A metric of exactly 0 beside busy pods is looked at before fewer pods are made easier.
+#[test]
+fn a_metric_of_exactly_zero_beside_busy_pods() {
+    let items = |value: &str, cpu: &str, behavior: &Value| {
+        let items = state(&[build::external("queue", &build::average("10"))], &[cpu; 4]);
+        let spec = json!({"spec": {"minReplicas": 2, "behavior": behavior}});
+        let items = with(&items, "HorizontalPodAutoscaler", &spec);
+        [items, vec![build::queue(&[value])]].concat()
+    };
+    let at_once = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
+    let look =
+        "Look at queue first: it is exactly 0, and the pods use 80% of the cpu that they request.";
+    let advice = |code: Code, value: &str, cpu: &str, behavior: &Value| {
+        said(code, &items(value, cpu, behavior)).advice.text()
+    };
+    assert_eq!(advice(Code::AtMin, "0", "80m", &at_once), look);
+    assert_eq!(advice(Code::HeldByWindow, "0", "80m", &json!({})), look);
+    assert_ne!(advice(Code::AtMin, "1", "80m", &at_once), look);
+    assert!(advice(Code::HeldByWindow, "0", "20m", &json!({})).starts_with("Wait"));
+}

@@ -54,7 +54,6 @@ impl Code {
             | Self::SuspectUnit
             | Self::MemoryBaseline
             | Self::UnreachableTarget
-            | Self::UnevenLoad
             | Self::Flapping
             | Self::FinishedPods
             | Self::ForeignPods
@@ -185,18 +184,28 @@ fn cause(case: &Case<'_>, finding: &Finding, found: &[Finding]) -> Option<Code> 
         Facts::WithinTolerance(_) | Facts::Rounding(_) => {
             let answer = case.answer();
             by(&|it| match &it.facts {
-                Facts::StaleSamples(_) | Facts::UnevenLoad(_) => it.explains,
+                Facts::StaleSamples(_) | Facts::UnreachableTarget(_) => it.explains,
                 _ => it.changes_proposal(|proposal| Some(proposal) != answer.proposal),
             })
         }
+        // While something else sets the replicas, neither a window nor a policy decides what they are.
         Facts::HeldByWindow(facts) => {
             let is_down = facts.desired < facts.result;
-            beyond(found, facts.desired, facts.result).or(is(Code::Flapping).filter(|_| is_down))
+            beyond(found, facts.desired, facts.result)
+                .or(is(Code::Flapping).filter(|_| is_down))
+                .or_else(|| by(&is_other_writer))
         }
-        Facts::RateLimited(facts) => beyond(found, facts.desired, facts.result),
+        Facts::RateLimited(facts) => beyond(found, facts.desired, facts.result)
+            .or_else(|| {
+                by(&|it| facts.desired > facts.result && is_prior_to_more(it, facts.metric))
+            })
+            .or_else(|| by(&is_other_writer)),
         Facts::AtMin(path::AtMin { bound, .. }) if bound.is_disabled => is(Code::DirectionDisabled),
         Facts::AtMax(path::AtMax(bound)) if bound.is_disabled => is(Code::DirectionDisabled),
-        Facts::AtMin(path::AtMin { bound, .. }) => beyond(found, bound.asked, bound.bound),
+        // Fewer replicas are an offer only if nothing is wrong with what is proposed.
+        Facts::AtMin(path::AtMin { bound, .. }) => {
+            beyond(found, bound.asked, bound.bound).or_else(|| by(&is_doubt)).or(is(Code::BelowMin))
+        }
         Facts::AtMax(path::AtMax(bound)) => beyond(found, bound.asked, bound.bound)
             .or_else(|| by(&|it| is_prior_to_more(it, bound.metric)))
             .or(is(Code::AboveMax)),
@@ -241,6 +250,28 @@ fn beyond(found: &[Finding], desired: i32, result: i32) -> Option<Code> {
     found.iter().find(is_cause).map(Finding::code)
 }
 
+/// Whether something else sets the replicas now.
+fn is_other_writer(finding: &Finding) -> bool {
+    matches!(finding.facts, Facts::OtherWriter(_)) && finding.explains
+}
+
+/// Whether a finding casts doubt on what the metrics propose: they, or pods that they count, are not as they should be.
+fn is_doubt(finding: &Finding) -> bool {
+    let code = finding.code();
+    let is_of_pods = matches!(
+        code,
+        Code::FinishedPods
+            | Code::ForeignPods
+            | Code::NeverReady
+            | Code::ReplicasWithoutPods
+            | Code::OldRevisionPods
+            | Code::TerminatingPods
+            | Code::StartingPods
+            | Code::UncountedPods
+    );
+    finding.severity < Severity::Info && (code.is_of_metrics() || is_of_pods)
+}
+
 /// Whether a finding comes before more replicas than `maxReplicas`: pods that would not run, or a target or a request
 /// that lets the metric run away.
 fn is_prior_to_more(finding: &Finding, metric: Option<usize>) -> bool {
@@ -255,6 +286,8 @@ fn is_prior_to_more(finding: &Finding, metric: Option<usize>) -> bool {
         Facts::ValueMultiplies(it) => is_of(it.metric),
         Facts::RequestTooSmall(it) => is_of(it.metric),
         Facts::Flapping(it) => it.small.is_some(),
+        Facts::StartingPods(it) => is_of(it.metric) && matches!(it.how, pods::Starting::Hot { .. }),
+        Facts::ForeignPods(_) => finding.explains,
         Facts::StaleSamples(it) => finding.explains && it.metrics.iter().any(|own| is_of(*own)),
         _ => false,
     }

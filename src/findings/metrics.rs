@@ -580,8 +580,8 @@ fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
 /// Returns a metric that decides with a value of exactly 0 while the pods are busy, with the cpu that they use as a
 /// share of what they request: some adapters count a query without a result as 0.
 pub(crate) fn zero_while_busy(pass: &Pass) -> Option<(usize, f64)> {
-    /// A pod that serves nothing seldom uses this share of its request.
-    const BUSY: f64 = 0.5;
+    /// Pods that have nothing to do seldom use all that they request.
+    const BUSY: f64 = 1.0;
     let case = Case::new(pass);
     let step = case.decision().winner().filter(|step| !step.is_resource())?;
     let proposal = step.proposal()?;

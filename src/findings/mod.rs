@@ -13,6 +13,7 @@ pub mod owners;
 pub mod path;
 pub mod pods;
 pub mod requests;
+pub mod targets;
 #[cfg(test)]
 pub(crate) mod testing;
 pub mod values;
@@ -177,7 +178,6 @@ catalogue! {
     MemoryBaseline(requests) = "memory-baseline",
     UnreachableTarget(requests) = "unreachable-target",
     RequestTooSmall(requests) = "request-too-small",
-    UnevenLoad(values) = "uneven-load",
     StaleSamples(values) = "stale-samples",
     SelectorMissing(owners) = "selector-missing",
     SelectorMatchesNothing(owners) = "selector-matches-nothing",
@@ -304,7 +304,6 @@ impl Code {
             Self::MemoryBaseline,
             Self::UnreachableTarget,
             Self::RequestTooSmall,
-            Self::UnevenLoad,
             Self::StaleSamples,
             Self::SelectorMissing,
             Self::SelectorMatchesNothing,
@@ -424,7 +423,6 @@ fn find_in(case: &Case<'_>, ignored: &[Code]) -> Vec<Finding> {
     found.extend(multiplies);
     let baseline = requests::memory_baseline(case, &found);
     found.extend(baseline);
-    found.extend(requests::unreachable_target(case));
     let too_small = requests::request_too_small(case, &found);
     found.extend(too_small);
     found.extend(values::stale_samples(case));
@@ -439,13 +437,11 @@ fn find_in(case: &Case<'_>, ignored: &[Code]) -> Vec<Finding> {
     found.extend(owners::old_revision(case));
     found.extend(pods::terminating(case));
     found.extend(pods::starting(case));
-    let uneven = values::uneven_load(case, &found);
-    found.extend(uneven);
+    let unreachable = requests::unreachable_target(case, &found);
+    found.extend(unreachable);
     // What explains the failure of a metric explains it whether or not it is shown.
     let uncounted = pods::uncounted(case, &found);
     found.extend(uncounted);
-    // Opposite advice: a target above what the limits allow should not be raised.
-    let is_unreachable = found.iter().any(|it| it.code() == Code::UnreachableTarget);
     let is_shown = |it: &Finding| !ignored.contains(&it.code());
     found.retain(is_shown);
     found.extend(path::switched_off(case));
@@ -456,10 +452,9 @@ fn find_in(case: &Case<'_>, ignored: &[Code]) -> Vec<Finding> {
     found.extend(path::at_min(case));
     found.extend(path::rate_limited(case));
     found.extend(path::held_by_window(case));
-    if !is_unreachable {
-        found.extend(path::rounding(case));
-    }
-    found.extend(path::within_tolerance(case));
+    found.extend(path::rounding(case));
+    let within = path::within_tolerance(case, &found);
+    found.extend(within);
     found.retain(is_shown);
     found
 }

@@ -4,7 +4,8 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::last_pass::LastPass;
-use super::requests::{is_alike, limits_keep_below};
+use super::requests::is_alike;
+use super::targets::{OtherTarget, Room, other_target, room};
 use super::writer::by;
 use super::{Case, Facts, Finding, Next, Severity};
 use crate::apimachinery::managed_fields::SpecField;
@@ -18,12 +19,12 @@ use crate::pass::Origin;
 use crate::snapshot::Snapshot;
 use crate::snapshot::evidence::Event;
 use crate::snapshot::hpa::{
-    CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MetricSpec, MetricTarget, ScalingPolicy,
+    CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MetricSpec, ScalingPolicy,
 };
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::pod::Phase;
 use crate::snapshot::surroundings::{ScaleDown, Workload};
-use crate::whatif::thresholds::Borders;
+use crate::whatif::thresholds::{Borders, Scale};
 
 /// A metric is off its target but within the tolerance.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,9 +41,10 @@ pub struct WithinTolerance {
     pub is_filled: bool,
     /// Whether the version has the field `tolerance`.
     pub has_field: bool,
-    /// A tolerance, in hundredths, with which the metric proposes something else.
+    /// A tolerance, in hundredths, with which the metric proposes more, if nothing is wrong.
     pub narrower: Option<u8>,
-    /// The nearest target with which the pass proposes other replicas now, if there is one.
+    /// The nearest target with which the pass proposes more now, if there is no field for the tolerance and nothing is
+    /// wrong. Nobody has asked for fewer.
     pub target: Option<OtherTarget>,
     /// What keeps the replicas at any load, if it is memory.
     pub memory: Option<AlikeMemory>,
@@ -50,8 +52,12 @@ pub struct WithinTolerance {
 
 /// Memory below its target of which all pods use about as much, so it is probably not the load that they share. It
 /// alone keeps the replicas.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct AlikeMemory {
+    /// The place of the metric in the spec, from 0.
+    pub metric: usize,
+    /// How its values are counted.
+    pub scale: Scale,
     /// The metric, in the unit of its target.
     pub now: i64,
     /// What it would be if one pod fewer shared the same memory, which is above the target.
@@ -60,6 +66,8 @@ pub struct AlikeMemory {
     pub fewer: i32,
     /// Whether there are other metrics, which propose fewer.
     pub has_others: bool,
+    /// What would let fewer pods be enough.
+    pub room: Room,
 }
 
 /// A metric is below the tolerance, and rounding up keeps the replicas.
@@ -77,23 +85,12 @@ pub struct Rounding {
     pub one_fewer: Option<i64>,
     /// Where it would propose other replicas, if known.
     pub borders: Option<Borders>,
-    /// The lowest target with which the pass proposes fewer replicas now, if there is one.
-    pub target: Option<OtherTarget>,
     /// The other metrics that propose as many, by index in the spec.
     pub beside: Vec<usize>,
     /// How long a higher recommendation holds back scaling down.
     pub window: Option<SignedDuration>,
     /// What keeps the replicas at any load, if it is memory.
     pub memory: Option<AlikeMemory>,
-}
-
-/// Another target of a metric.
-#[derive(Debug, Clone, PartialEq)]
-pub struct OtherTarget {
-    /// The target.
-    pub target: MetricTarget,
-    /// The proposal of the pass with it.
-    pub proposal: i32,
 }
 
 /// A recommendation inside the window decides.
@@ -113,6 +110,8 @@ pub struct HeldByWindow {
     pub window: SignedDuration,
     /// Whether the window is in the spec, rather than in a flag of the controller.
     pub is_in_spec: bool,
+    /// A shorter window in seconds that has an effect of its own, if there is one.
+    pub shorter: Option<i64>,
     /// Since when the controller has led, if that is within the window: its history is no older.
     pub leads_since: Option<Timestamp>,
     /// What follows, if the metrics keep proposing the same.
@@ -145,6 +144,8 @@ pub struct RateLimited {
     pub limit: RateLimit,
     /// What follows, if the metrics keep proposing the same.
     pub next: Option<Next>,
+    /// The metric with the highest proposal, by index in the spec.
+    pub metric: Option<usize>,
 }
 
 /// The direction in which the metrics propose to scale is disabled.
@@ -245,6 +246,8 @@ impl CorrectedBefore {
 /// What had changed before a pass that corrected replicas to a bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Changed {
+    /// The HPA was created.
+    Created,
     /// The HPA, by the field manager that has written the bound.
     Bound,
     /// The replicas: the HPA was not changed for long.
@@ -385,23 +388,19 @@ pub(super) fn tolerance_of(side: Direction) -> &'static str {
 }
 
 /// `within-tolerance`
-pub(super) fn within_tolerance(case: &Case<'_>) -> Option<Finding> {
+pub(super) fn within_tolerance(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     let (winner, ratio) = within(case)?;
     let has_field = case.has_tolerance_field();
     let side = if ratio > 1.0 { Direction::Up } else { Direction::Down };
     let spec = &case.snapshot().hpa.spec;
-    let has_room = |current: &i32| match side {
-        Direction::Up => *current < spec.max_replicas,
-        Direction::Down => *current > spec.min_replicas.unwrap_or(1),
-    };
+    let current = case.decision().replicas_before();
     let borders = Borders::find(case.pass, winner.index);
-    let current = case.decision().replicas_before().filter(has_room);
-    let memory = current
-        .filter(|_| side == Direction::Down)
-        .and_then(|current| alike_memory(case, winner, borders?, current));
-    // Where the tolerance can be set, that is the better way.
-    let current = current.filter(|_| !has_field || memory.is_some());
-    let target = current.and_then(|current| other_target(case, winner, current, side));
+    let fewer =
+        current.filter(|it| side == Direction::Down && *it > spec.min_replicas.unwrap_or(1));
+    let memory = fewer.and_then(|current| alike_memory(case, winner, borders?, current));
+    // Where something is wrong, a small change of a target is not what to look at.
+    let is_sound = found.iter().all(|it| it.severity == Severity::Info);
+    let more = current.filter(|it| side == Direction::Up && *it < spec.max_replicas && is_sound);
     let facts = WithinTolerance {
         metric: winner.index,
         ratio,
@@ -409,8 +408,10 @@ pub(super) fn within_tolerance(case: &Case<'_>) -> Option<Finding> {
         borders,
         is_filled: is_filled(winner),
         has_field,
-        narrower: narrower(case, winner.index, ratio),
-        target,
+        narrower: more.filter(|_| has_field).and_then(|_| narrower(case, winner.index, ratio)),
+        target: more
+            .filter(|_| !has_field)
+            .and_then(|current| other_target(case, winner, current, side)),
         memory,
     };
     Some(Finding::explaining(Severity::Info, facts))
@@ -493,7 +494,6 @@ pub(super) fn rounding(case: &Case<'_>) -> Option<Finding> {
         fewer,
         one_fewer: shared.and_then(one_fewer),
         borders,
-        target: other_target(case, winner, current, Direction::Down),
         beside: case.metrics().filter(also).map(|it| it.index).collect(),
         window,
         memory: borders.and_then(|borders| alike_memory(case, winner, borders, current)),
@@ -518,9 +518,16 @@ fn alike_memory<'p>(
     if metric.name != "memory" || fits || !is_alike(case, metric) || others.any(keeps) {
         return None;
     }
-    let now = borders.now?;
-    let one_fewer = shared_by(now, counted, fewer)?;
-    Some(AlikeMemory { now, one_fewer, fewer, has_others: case.metrics().count() > 1 })
+    let Borders { scale, now, .. } = borders;
+    Some(AlikeMemory {
+        metric: metric.index,
+        scale,
+        now: now?,
+        one_fewer: shared_by(now?, counted, fewer)?,
+        fewer,
+        has_others: case.metrics().count() > 1,
+        room: room(case, metric, fewer),
+    })
 }
 
 /// Returns the value of a metric if fewer replicas shared what the counted pods use.
@@ -531,65 +538,6 @@ fn shared_by(now: i64, counted: &PodCounts, fewer: i32) -> Option<i64> {
 
 /// Half of the last digit of a number of replicas that is shown.
 const SHOWN: f64 = 0.005;
-
-/// Targets are changed by at most about this factor.
-const FARTHEST: i64 = 10;
-
-/// Returns the nearest target of a metric with which the pass proposes more or fewer than the current replicas, found
-/// by the engine: an amount with two digits, or a whole percentage, with three digits if it is larger. A higher
-/// target is for fewer replicas, a lower one for more.
-fn other_target<'p>(
-    case: &Case<'p>,
-    metric: &'p MetricStep,
-    current: i32,
-    side: Direction,
-) -> Option<OtherTarget> {
-    let own = &metric.target;
-    let amount = own.average_value.as_ref().or(own.value.as_ref());
-    let value = own.average_utilization.map(i64::from).or(amount.map(Quantity::milli_value))?;
-    let with = |value: i64| {
-        let quantity = |own: &Quantity| Quantity::from_milli(value, own.format());
-        let target = MetricTarget {
-            type_: own.type_.clone(),
-            value: own.value.as_ref().map(quantity),
-            average_value: own.average_value.as_ref().map(quantity),
-            average_utilization: own.average_utilization.and_then(|_| i32::try_from(value).ok()),
-        };
-        let decision = case.decide(|snapshot| {
-            let spec = &mut snapshot.hpa.spec.metrics[metric.index];
-            if let Some(own) = spec.target_mut() {
-                own.clone_from(&target);
-            }
-        });
-        let proposal = decision.proposal.filter(|proposal| match side {
-            Direction::Up => *proposal > current,
-            Direction::Down => *proposal < current,
-        })?;
-        Some(OtherTarget { target, proposal })
-    };
-    let (digits, highest) = match amount {
-        Some(_) => (2, i64::MAX),
-        None => (3, i32::MAX.into()),
-    };
-    let unit = |value: i64| Some(10_i64.pow((value.checked_ilog10()? + 1).saturating_sub(digits)));
-    let targets: Vec<i64> = match side {
-        Direction::Down => {
-            let most = value.checked_mul(FARTHEST)?.min(highest);
-            let next = |value: &i64| (*value / unit(*value)? + 1).checked_mul(unit(*value)?);
-            let higher = std::iter::successors(next(&value), next);
-            higher.take_while(|target| *target <= most).collect()
-        }
-        Direction::Up => {
-            let next = |value: &i64| Some((*value - 1) / unit(*value - 1)? * unit(*value - 1)?);
-            let lower = std::iter::successors(next(&value), next);
-            lower.take_while(|target| *target >= (value / FARTHEST).max(1)).collect()
-        }
-    };
-    let nearest = targets.partition_point(|target| with(*target).is_none());
-    // A target that the limits of the pods keep out of reach would end scaling up.
-    with(*targets.get(nearest)?)
-        .filter(|other| limits_keep_below(case, metric, &other.target) != Some(true))
-}
 
 /// How stabilization changes the proposal, if a recommendation does.
 struct Held {
@@ -650,6 +598,7 @@ pub(super) fn held_by_window(case: &Case<'_>) -> Option<Finding> {
         origin: pass.origin(&held_by),
         window,
         is_in_spec: rules.is_some_and(|rules| rules.stabilization_window_seconds.is_some()),
+        shorter: shorter(against, window),
         leads_since,
         next: case.next(),
         adds: against == Direction::Down
@@ -667,6 +616,17 @@ pub(super) fn held_by_window(case: &Case<'_>) -> Option<Finding> {
         false => Finding::explaining(Severity::Info, facts),
     };
     Some(finding.without(without))
+}
+
+/// Returns a window in seconds that is clearly shorter, and not so short that the load of a minute decides. Going up,
+/// none is usual.
+fn shorter(against: Direction, window: SignedDuration) -> Option<i64> {
+    const LEAST: i64 = 60;
+    let seconds = match against {
+        Direction::Up => 0,
+        Direction::Down => (window.as_secs() / 5).max(LEAST),
+    };
+    (seconds < window.as_secs()).then_some(seconds)
 }
 
 /// Returns how the replicas reach what the metrics propose after the window, if policies make that take longer than
@@ -754,7 +714,8 @@ pub(super) fn rate_limited(case: &Case<'_>) -> Option<Finding> {
     let current = case.decision().replicas_before()?;
     let next = case.next();
     matches!(reason, "ScaleUpLimit" | "ScaleDownLimit").then(|| {
-        let facts = RateLimited { desired, result, current, limit, next };
+        let metric = winner(case).map(|(metric, _)| metric.index);
+        let facts = RateLimited { desired, result, current, limit, next, metric };
         Finding::explaining(Severity::Info, facts)
     })
 }
@@ -903,6 +864,7 @@ fn corrected_before(case: &Case<'_>, current: i32, max: i32) -> Option<Finding> 
     let before = |time: Timestamp| at.duration_since(time);
     let by_writer = written.last_writer(field).and_then(|it| it.time).map(before);
     let changed = match (by_writer, written.spec.map(before)) {
+        _ if written.created.map(before).is_some_and(is_soon) => Changed::Created,
         (Some(before), _) if is_soon(before) => Changed::Bound,
         (_, Some(before)) if before > SETTLED => Changed::Replicas,
         _ => Changed::Unknown,
@@ -911,7 +873,9 @@ fn corrected_before(case: &Case<'_>, current: i32, max: i32) -> Option<Finding> 
     let done = CorrectedBefore { bound: current, from, at, changed, asked };
     let severity = match (beyond, asked, changed) {
         // The bound keeps replicas away that are needed.
-        (Direction::Up, Some(_), Changed::Bound | Changed::Unknown) => Severity::Warning,
+        (Direction::Up, Some(_), Changed::Created | Changed::Bound | Changed::Unknown) => {
+            Severity::Warning
+        }
         _ => Severity::Info,
     };
     let facts: Facts = match beyond {

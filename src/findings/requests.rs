@@ -1,23 +1,24 @@
 //! Findings about the requests of pods, on which utilization is based, and about targets that the
 //! usage of a pod cannot reach or cannot leave.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
 use super::case::Top;
 use super::pods::is_alive;
+use super::targets::{OtherRequest, Room, at_limits, counted, room, set_request};
 use super::{Alternative, Case, Facts, Finding, Severity};
 use crate::apimachinery::annotations::VPA_UPDATES;
 use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::quantity::{Amount, Quantity};
-use crate::engine::decision::{Block, Decision, Group, MetricResult, MetricStep, PodRow};
+use crate::engine::decision::{Block, Decision, MetricResult, MetricStep};
 use crate::engine::pods::{counted_containers, counts_as_whole};
 use crate::engine::rules::Rules;
 use crate::numbers::format_of;
 use crate::snapshot::Snapshot;
 use crate::snapshot::by_name::Names;
-use crate::snapshot::hpa::{MetricTarget, MetricValueStatus};
+use crate::snapshot::hpa::MetricValueStatus;
 use crate::snapshot::metric::ContainerUsage;
 use crate::snapshot::pod::{Container, Pod, Requests};
 use crate::snapshot::surroundings::VerticalPodAutoscaler;
@@ -172,7 +173,7 @@ pub struct Differing {
 }
 
 /// Each pod uses more memory than the target, however many pods there are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct MemoryBaseline {
     /// The index of the metric in the spec, from 0.
     pub metric: usize,
@@ -188,25 +189,52 @@ pub struct MemoryBaseline {
     pub oldest: Timestamp,
     /// When the newest pod was started.
     pub newest: Timestamp,
-    /// The highest share of its request that a pod uses, rounded up, if the target is a utilization.
-    pub percent: Option<i64>,
+    /// The target as a share of the request, if it is one.
+    pub percent: Option<i32>,
+    /// What would let the metric propose no more replicas than there are, or fewer at the maximum.
+    pub room: Room,
 }
 
-/// A pod that uses everything that its limits allow does not exceed the target.
+/// Pods that use everything that their limits allow do not take a metric above its target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnreachableTarget {
     /// The index of the metric in the spec, from 0.
     pub metric: usize,
-    /// What the status would report if each pod used everything that its limits allow.
-    pub full: MetricValueStatus,
-    /// The tolerance above the target.
-    pub tolerance: f64,
-    /// The highest value that the tolerance allows, in percent or in milli-units like the target.
-    pub border: i64,
-    /// The highest target in percent that is exceeded if `is_full`, or would be, if the target is a utilization.
-    pub reachable: Option<i32>,
-    /// Whether the limits hold the pods back now.
-    pub is_full: bool,
+    /// Which pods those are.
+    pub by: AtLimits,
+}
+
+/// The pods whose limits keep a metric from its target.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AtLimits {
+    /// All of them: no load takes the metric above its target.
+    All {
+        /// What the status would report if each pod used everything that its limits allow.
+        full: MetricValueStatus,
+        /// The tolerance above the target.
+        tolerance: f64,
+        /// The highest value that the tolerance allows, in percent or in milli-units like the target.
+        border: i64,
+        /// The highest target in percent that is exceeded if `is_full`, or would be, if the target is a utilization.
+        reachable: Option<i32>,
+        /// Whether the limits hold the pods back now.
+        is_full: bool,
+    },
+    /// A few: the others use so little that the average is not above the target.
+    Few {
+        /// The pods at their limits.
+        busy: Vec<Box<str>>,
+        /// The container of the first of them that is at its limit.
+        container: Box<str>,
+        /// What it uses, in milli-units.
+        usage: i64,
+        /// Its limit, in milli-units.
+        limit: i64,
+        /// The number of the other pods that count.
+        others: usize,
+        /// Their mean usage, in milli-units.
+        mean: i64,
+    },
 }
 
 /// Pods have used several times what they request for as long as the status shows.
@@ -402,15 +430,6 @@ fn utilizations<'p>(case: &Case<'p>) -> impl Iterator<Item = (&'p MetricStep, i3
     })
 }
 
-/// Returns the pods that count with their usage in a metric.
-fn counted<'p>(
-    case: &Case<'p>,
-    step: &'p MetricStep,
-) -> impl Iterator<Item = (&'p PodRow, &'p Pod)> {
-    let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
-    ready.map(|row| (row, case.pod_of(row)))
-}
-
 /// Whether usages are similar: the lowest is this share of the highest.
 fn are_alike(least: i64, most: i64) -> bool {
     const ALIKE: f64 = 0.8;
@@ -592,14 +611,6 @@ pub(super) fn resize(case: &Case<'_>) -> Option<Finding> {
     let (metric, resource) = (step.index, step.name.clone());
     let facts = ResizeInProgress { metric, resource, containers, condition };
     Some(compared(case, facts, Severity::Info, without))
-}
-
-/// Changes an existing request of a container.
-fn set_request(container: &mut Container, resource: &str, request: &Amount) {
-    let own = container.requests.0.iter_mut().find(|(name, _)| name == resource);
-    if let Some((_, own)) = own {
-        own.clone_from(request);
-    }
 }
 
 /// `requests-differ-from-template`
@@ -786,7 +797,6 @@ pub(super) fn memory_baseline(case: &Case<'_>, found: &[Finding]) -> Option<Find
     }
     let target = &step.target;
     let (mut usages, mut targets, mut starts) = (Vec::new(), Vec::new(), Vec::new());
-    let mut percent: Option<i64> = None;
     let now = case.snapshot().now;
     for (row, pod) in counted(case, step) {
         let start = pod.start_time?;
@@ -797,8 +807,6 @@ pub(super) fn memory_baseline(case: &Case<'_>, found: &[Finding]) -> Option<Find
         let wanted = match (&target.average_value, target.average_utilization, row.request) {
             (Some(average), ..) => average.milli_value(),
             (None, Some(share), Some(request)) if request > 0 => {
-                let used = usage as f64 / request as f64 * 100.0;
-                percent = percent.max(Some(used.ceil() as i64));
                 (request as f64 * f64::from(share) / 100.0) as i64
             }
             _ => return None,
@@ -814,22 +822,30 @@ pub(super) fn memory_baseline(case: &Case<'_>, found: &[Finding]) -> Option<Find
     let (oldest, newest) = (*starts.iter().min()?, *starts.iter().max()?);
     // Later pods have not relieved the earlier ones, or no more pods have been allowed for long.
     let have_not_helped = now.duration_since(oldest) >= now.duration_since(newest) * 2;
-    let is_at_max = case.decision().replicas_before()? >= case.snapshot().hpa.spec.max_replicas;
+    let current = case.decision().replicas_before()?;
+    let is_at_max = current >= case.snapshot().hpa.spec.max_replicas;
     if usages.len() < 2 || !are_alike(least, most) || !(have_not_helped || is_at_max) {
         return None;
     }
-    let target = *targets.iter().max()?;
-    let (metric, pods) = (step.index, usages.len());
-    let facts = MemoryBaseline { metric, least, most, target, pods, oldest, newest, percent };
-    let decides = case.decision().winner().is_some_and(|winner| winner.index == metric);
-    let without = percent.and_then(|percent| i32::try_from(percent).ok()).map(|percent| {
-        case.without(|snapshot| {
-            let target = snapshot.hpa.spec.metrics[metric].target_mut();
-            if let Some(target) = target {
-                target.average_utilization = Some(percent);
-            }
-        })
-    });
+    // At the maximum, as many as there are would still be as many as may be.
+    let room = room(case, step, if is_at_max { current - 1 } else { current });
+    let without = match (&room.request, &room.target) {
+        (Some(other), _) => Some(case.without(|snapshot| other.apply(snapshot, &step.name))),
+        (None, Some(other)) => Some(case.without(|snapshot| other.apply(snapshot, step.index))),
+        (None, None) => None,
+    };
+    let facts = MemoryBaseline {
+        metric: step.index,
+        least,
+        most,
+        target: *targets.iter().max()?,
+        pods: usages.len(),
+        oldest,
+        newest,
+        percent: target.average_utilization.filter(|_| target.average_value.is_none()),
+        room,
+    };
+    let decides = case.decision().winner().is_some_and(|winner| winner.index == step.index);
     let finding = match decides {
         true => Finding::explaining(Severity::Warning, facts),
         false => Finding::aside(Severity::Warning, facts),
@@ -838,10 +854,15 @@ pub(super) fn memory_baseline(case: &Case<'_>, found: &[Finding]) -> Option<Find
 }
 
 /// `unreachable-target`
-pub(super) fn unreachable_target(case: &Case<'_>) -> Vec<Finding> {
+pub(super) fn unreachable_target(case: &Case<'_>, found: &[Finding]) -> Vec<Finding> {
+    // Pods that are starting are busy for a reason of their own.
+    let may_be_few = !found.iter().any(|it| matches!(it.facts, Facts::StartingPods(_)));
     case.metrics()
         .filter(|step| step.is_resource())
-        .filter_map(|step| unreachable_metric(case, step))
+        .filter_map(|step| {
+            let few = || uneven(case, step).filter(|_| may_be_few);
+            unreachable_metric(case, step).or_else(few)
+        })
         .collect()
 }
 
@@ -856,7 +877,7 @@ fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Findi
     if exceeds(proposal.ratio) || each_can_exceed(case, step)? {
         return None;
     }
-    let decision = at_limits(case, step, |_| {})?;
+    let decision = at_limits(case, step, 1.0, |_| {})?;
     let full = decision.metric(step.index)?.proposal()?;
     if exceeds(full.ratio) {
         return None;
@@ -868,13 +889,16 @@ fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Findi
             target.average_utilization = Some(percent);
         }
     };
-    let percent = full.current.average_utilization.map(f64::from);
-    let reachable = percent.zip(step.target.average_utilization).and_then(|(percent, target)| {
+    let percent = step.target.average_utilization.filter(|_| step.target.average_value.is_none());
+    let at = |target: i32| at_limits(case, step, MEASURED, |it| set(it, target));
+    let reachable = percent.and_then(|percent| {
         let is_exceeded = |target: i32| match is_full {
             true => case.proposal_of(step.index, |it| set(it, target)) > Some(replicas),
-            false => exceeds(percent * MEASURED / f64::from(target)),
+            false => at(target)
+                .and_then(|it| Some(exceeds(it.metric(step.index)?.proposal()?.ratio)))
+                .unwrap_or_default(),
         };
-        highest_below(target, is_exceeded)
+        highest_below(percent, is_exceeded)
     });
     let target = match (&step.target.average_value, step.target.average_utilization) {
         (Some(average), _) => average.milli_value(),
@@ -883,14 +907,63 @@ fn unreachable_metric<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Findi
     let mut above = (target as f64 * (1.0 + tolerance.up)) as i64 - 1..;
     let border = above.find(|value| exceeds((value + 1) as f64 / target as f64))?;
     let full = full.current.clone();
-    let (metric, tolerance) = (step.index, tolerance.up);
-    let facts = UnreachableTarget { metric, full, tolerance, border, reachable, is_full };
+    let by = AtLimits::All { full, tolerance: tolerance.up, border, reachable, is_full };
+    let facts = UnreachableTarget { metric: step.index, by };
     let without = reachable.filter(|_| is_full).map(|lower| case.without(|it| set(it, lower)));
     let finding = match is_full {
         true => Finding::explaining(Severity::Warning, facts),
         false => Finding::aside(Severity::Warning, facts),
     };
     Some(Finding { without, ..finding })
+}
+
+/// Looks for pods at their limits that the others keep from taking cpu above its target.
+fn uneven<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<Finding> {
+    /// A container that uses this share of its limit is held back by it.
+    const FULL: f64 = 0.9;
+    /// The other pods use at most this share of the target.
+    const IDLE: f64 = 0.5;
+    let current = case.decision().replicas_before()?;
+    let proposal = step.proposal().filter(|it| it.replicas <= current)?;
+    if step.name != "cpu" || proposal.ratio > 1.0 + step.tolerance.up {
+        return None;
+    }
+    let rules = case.rules();
+    let full = |pod: &'p Pod| {
+        let metrics = case.metrics_of(pod)?;
+        let mut all = counted_containers(pod, step.container.as_deref(), &rules);
+        all.find_map(|container| {
+            let usage = metrics.usage("cpu", Some(&container.name))?;
+            let limit = container.limits.get("cpu")?.milli_value();
+            (limit > 0 && usage as f64 >= limit as f64 * FULL).then_some((container, usage, limit))
+        })
+    };
+    let (busy, others): (Vec<_>, Vec<_>) =
+        counted(case, step).partition(|(_, pod)| full(pod).is_some());
+    let (container, usage, limit) = full(busy.first()?.1)?;
+    // A canary that is busier than the rest is no matter of how work is spread.
+    let is_like = |pod: &Pod| others.iter().any(|(_, other)| other.revision() == pod.revision());
+    let used = total(others.iter().map(|(row, _)| row.value))?;
+    let wanted = match &step.target.average_value {
+        Some(average) => average.milli_value().checked_mul(i64::try_from(others.len()).ok()?)?,
+        None => {
+            let requested = total(others.iter().map(|(row, _)| row.request))?;
+            requested.checked_mul(step.target.average_utilization?.into())? / 100
+        }
+    };
+    let is_idle = used as f64 <= wanted as f64 * IDLE;
+    if busy.len() > others.len() || !is_idle || !busy.iter().any(|(_, pod)| is_like(pod)) {
+        return None;
+    }
+    let by = AtLimits::Few {
+        busy: busy.iter().map(|(_, pod)| pod.name.clone()).collect(),
+        container: container.name.clone(),
+        usage,
+        limit,
+        others: others.len(),
+        mean: used / i64::try_from(others.len()).ok()?,
+    };
+    Some(Finding::explaining(Severity::Warning, UnreachableTarget { metric: step.index, by }))
 }
 
 /// `request-too-small`
@@ -910,13 +983,9 @@ pub(super) fn request_too_small(case: &Case<'_>, found: &[Finding]) -> Vec<Findi
                 return None;
             }
             let facts = small_request(case, step, percent)?;
-            let enough = Amount::int(facts.enough.milli_value(), -3);
-            let without = case.without(|snapshot| {
-                for pod in &mut snapshot.pods {
-                    let own = pod.containers_mut().filter(|it| it.name == facts.container);
-                    own.for_each(|container| set_request(container, &facts.resource, &enough));
-                }
-            });
+            let (container, request) = (facts.container.clone(), facts.enough.clone());
+            let other = OtherRequest { container, request };
+            let without = case.without(|snapshot| other.apply(snapshot, &facts.resource));
             let decides = case.decision().winner().is_some_and(|it| it.index == step.index);
             let finding = match decides && without != case.answer() {
                 true => Finding::explaining(Severity::Warning, facts),
@@ -1038,64 +1107,6 @@ fn each_can_exceed<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<bool> {
         }
     }
     Some(true)
-}
-
-/// Returns the pass on a changed snapshot in which the containers of the counted pods use everything that
-/// their limits allow; `None` if one has no limit.
-fn at_limits<'p>(
-    case: &Case<'p>,
-    step: &'p MetricStep,
-    change: impl FnOnce(&mut Snapshot),
-) -> Option<Decision> {
-    let full = full_usage(case, step)?;
-    Some(case.decide(|snapshot| {
-        for metrics in &mut snapshot.pod_metrics {
-            if let Some(full) = full.get(&*metrics.name) {
-                metrics.containers.clone_from(full);
-            }
-        }
-        change(snapshot);
-    }))
-}
-
-/// Whether the limits of the counted pods keep a metric from exceeding another target; `None` if that is not
-/// known.
-pub(super) fn limits_keep_below<'p>(
-    case: &Case<'p>,
-    step: &'p MetricStep,
-    target: &MetricTarget,
-) -> Option<bool> {
-    let decision = at_limits(case, step, |snapshot| {
-        if let Some(own) = snapshot.hpa.spec.metrics[step.index].target_mut() {
-            own.clone_from(target);
-        }
-    })?;
-    let ratio = decision.metric(step.index)?.proposal()?.ratio;
-    Some(ratio <= 1.0 || case.rules().is_within(&step.tolerance, ratio))
-}
-
-/// Returns what the counted pods use if each container uses everything that its limit allows, by pod; `None`
-/// if a container whose usage counts has no limit.
-fn full_usage<'p>(
-    case: &Case<'p>,
-    step: &'p MetricStep,
-) -> Option<HashMap<&'p str, Vec<ContainerUsage>>> {
-    let mut full = HashMap::new();
-    for (_, pod) in counted(case, step) {
-        let mut containers = case.metrics_of(pod)?.containers.clone();
-        for own in &mut containers {
-            if step.container.as_ref().is_some_and(|only| **only != *own.name) {
-                continue;
-            }
-            let mut all = pod.containers.iter().chain(&pod.init_containers);
-            let container = all.find(|it| it.name == own.name)?;
-            let limit = container.limits.get(&step.name)?.milli_value();
-            let mut usages = own.usage.iter_mut();
-            usages.find(|(resource, _)| *resource == step.name)?.1 = limit;
-        }
-        full.insert(&*pod.name, containers);
-    }
-    (!full.is_empty()).then_some(full)
 }
 
 /// Returns the sum of amounts, if all are known.

@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::requests::total;
 use super::{Case, Facts, Finding, Severity};
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
-use crate::engine::decision::{Because, Group, MetricStep, PodRow};
+use crate::engine::decision::{Because, Group, MetricStep};
 use crate::engine::pods::counted_containers;
 use crate::keda;
 use crate::snapshot::by_name::Names;
@@ -15,26 +15,6 @@ use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::pod::{ConditionStatus, Phase, Pod, ZERO_TIME};
 use crate::snapshot::shared::Shared;
 use crate::snapshot::{MetricAnswer, Snapshot};
-
-/// A few pods use all the cpu that their limits allow, and the others so little that the average is not above the
-/// target.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UnevenLoad {
-    /// The index of the metric in the spec, from 0.
-    pub metric: usize,
-    /// The pods at their limits.
-    pub busy: Vec<Box<str>>,
-    /// The container of the first of them that is at its limit.
-    pub container: Box<str>,
-    /// What it uses, in milli-units.
-    pub usage: i64,
-    /// Its limit, in milli-units.
-    pub limit: i64,
-    /// The number of the other pods that count.
-    pub others: usize,
-    /// Their mean usage, in milli-units.
-    pub mean: i64,
-}
 
 /// The samples are older than they should be, or far from the clock of the pass.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -179,60 +159,6 @@ fn set_amount(snapshot: &mut Snapshot, metric: usize, amount: &Quantity) {
             field.clone_from(amount);
         }
     }
-}
-
-/// `uneven-load`
-pub(super) fn uneven_load(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
-    let explains = |it: &Finding| matches!(it.facts, Facts::StartingPods(_));
-    if found.iter().any(explains) {
-        return None;
-    }
-    let facts = case.metrics().find_map(|step| uneven(case, step))?;
-    Some(Finding::explaining(Severity::Warning, facts))
-}
-
-fn uneven<'p>(case: &Case<'p>, step: &'p MetricStep) -> Option<UnevenLoad> {
-    /// A container that uses this share of its limit is held back by it.
-    const FULL: f64 = 0.9;
-    /// The other pods use at most this share of the target.
-    const IDLE: f64 = 0.5;
-    let current = case.decision().replicas_before()?;
-    let proposal = step.proposal().filter(|it| it.replicas <= current)?;
-    if step.name != "cpu" || !step.is_resource() || proposal.ratio > 1.0 + step.tolerance.up {
-        return None;
-    }
-    let rules = case.rules();
-    let full = |pod: &'p Pod| {
-        let metrics = case.metrics_of(pod)?;
-        let mut all = counted_containers(pod, step.container.as_deref(), &rules);
-        all.find_map(|container| {
-            let usage = metrics.usage("cpu", Some(&container.name))?;
-            let limit = container.limits.get("cpu")?.milli_value();
-            (limit > 0 && usage as f64 >= limit as f64 * FULL).then_some((container, usage, limit))
-        })
-    };
-    let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
-    let (busy, others): (Vec<&PodRow>, Vec<&PodRow>) =
-        ready.partition(|row| full(case.pod_of(row)).is_some());
-    let (container, usage, limit) = full(case.pod_of(busy.first()?))?;
-    let used = total(others.iter().map(|row| row.value))?;
-    let wanted = match &step.target.average_value {
-        Some(average) => average.milli_value().checked_mul(i64::try_from(others.len()).ok()?)?,
-        None => {
-            let requested = total(others.iter().map(|row| row.request))?;
-            requested.checked_mul(step.target.average_utilization?.into())? / 100
-        }
-    };
-    let is_idle = used as f64 <= wanted as f64 * IDLE;
-    (busy.len() <= others.len() && is_idle).then(|| UnevenLoad {
-        metric: step.index,
-        busy: busy.iter().map(|row| case.pod_of(row).name.clone()).collect(),
-        container: container.name.clone(),
-        usage,
-        limit,
-        others: others.len(),
-        mean: used / others.len() as i64,
-    })
 }
 
 /// `suspect-unit`

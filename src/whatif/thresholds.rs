@@ -305,9 +305,9 @@ pub struct Borders {
     pub now: Option<i64>,
     /// The values that the metric itself takes for on target.
     pub tolerance: Option<Span>,
-    /// The highest value at which it proposes fewer replicas than there are.
+    /// The highest value at which it proposes fewer replicas than there are, if it does so at all lower ones.
     pub fewer: Option<i64>,
-    /// The lowest value at which it proposes more.
+    /// The lowest value at which it proposes more, if it does so at all higher ones.
     pub more: Option<i64>,
 }
 
@@ -334,13 +334,24 @@ impl Borders {
         let mut search = Search::new(snapshot, remembered, dial, index);
         search.run_for_asks().ok()?;
         let asks = search.asks();
-        let of = |ask| asks.iter().filter(move |it| it.asks == ask).map(|it| it.span);
+        // Where pods do not count, or not all alike, one value for all of them may say nothing of what they have now.
+        let own = decision.metric(index)?.proposal().map(|it| it.replicas.cmp(&search.current()));
+        if let Some(now) = now
+            && search.asks_at(now).ok()? != own
+        {
+            return None;
+        }
+        // What comes back beyond the tolerance has no one border.
+        let only = |ask| {
+            let mut own = asks.iter().filter(|it| it.asks == ask).map(|it| it.span);
+            own.next().filter(|_| own.next().is_none())
+        };
         Some(Self {
             scale,
             now,
             tolerance: search.tolerance(),
-            fewer: of(Ask::Fewer).map(|span| span.to).max(),
-            more: of(Ask::More).map(|span| span.from).min(),
+            fewer: only(Ask::Fewer).map(|span| span.to),
+            more: only(Ask::More).map(|span| span.from),
         })
     }
 }

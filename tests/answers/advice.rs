@@ -314,9 +314,14 @@ fn broken(pass: &Pass, view: &FindingView, found: &[Finding], after: &Pass) -> O
         // These change what is proposed, or how far the replicas follow it.
         Remedy::RaiseMax => replicas(after) > replicas(pass),
         Remedy::LowerMin => replicas(after) <= replicas(pass) && was == is,
-        Remedy::RaiseRequest | Remedy::RaiseRequestOrTarget | Remedy::RaiseTarget => is < was,
-        Remedy::LowerTarget => is > was,
-        Remedy::SetTolerance | Remedy::SetTarget | Remedy::UseAverageValue => is != was,
+        Remedy::RaiseRequest => is < was,
+        Remedy::LeaveRoom => {
+            let before = pass.decision.replicas_before();
+            let grows = was > before && before < Some(pass.input.snapshot.hpa.spec.max_replicas);
+            if grows { is <= before } else { is < before }
+        }
+        Remedy::LowerTarget | Remedy::SetTolerance | Remedy::ChangeTarget => is > was,
+        Remedy::SetTarget | Remedy::UseAverageValue => is != was,
         Remedy::LengthenUpWindow | Remedy::AddBehavior => replicas(after) <= replicas(pass),
         Remedy::LengthenDownWindow => replicas(after) >= replicas(pass),
         // A bound may hold the replicas as well.

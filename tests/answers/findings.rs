@@ -12,6 +12,7 @@ use kubectl_hpa::engine::decision::{Block, Group, MetricResult, Path as AtABound
 use kubectl_hpa::findings::causes::Rank;
 use kubectl_hpa::findings::outside::ControllerSilent;
 use kubectl_hpa::findings::path::{AboveMax, AtMax, BelowMin, Correction};
+use kubectl_hpa::findings::requests::AtLimits;
 use kubectl_hpa::findings::{self, Code, Facts, Finding, Severity, owners, pods, requests};
 use kubectl_hpa::pass::Pass;
 use kubectl_hpa::render::layout::Layout;
@@ -24,6 +25,7 @@ use kubectl_hpa::report::page::{Page, Symbols};
 use kubectl_hpa::saved;
 use kubectl_hpa::snapshot::input::{Input, Options};
 use kubectl_hpa::snapshot::pod::{ConditionStatus, Phase, Pod};
+use kubectl_hpa::whatif::thresholds::Borders;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -104,7 +106,7 @@ fn each_thread_is_answered() {
 }
 
 /// The codes about metrics, and about pods as metrics are read of them.
-const OF_METRICS: [Code; 19] = [
+const OF_METRICS: [Code; 18] = [
     Code::MissingRequest,
     Code::MetricsApiUnavailable,
     Code::MetricNotFound,
@@ -119,7 +121,6 @@ const OF_METRICS: [Code; 19] = [
     Code::MemoryBaseline,
     Code::UnreachableTarget,
     Code::RequestTooSmall,
-    Code::UnevenLoad,
     Code::StaleSamples,
     Code::SelectorMissing,
     Code::SelectorMatchesNothing,
@@ -842,15 +843,29 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
                 ),
             ]
         }
-        Facts::UnreachableTarget(it) => vec![
-            (
-                "below",
-                step(it.metric)
-                    .proposal()
-                    .is_some_and(|own| own.ratio <= 1.0 + it.tolerance + 1e-9),
-            ),
-            ("more", !it.is_full || finding.without.is_none_or(|own| own.proposal > current)),
-        ],
+        Facts::UnreachableTarget(it) => match &it.by {
+            AtLimits::All { tolerance, is_full, .. } => vec![
+                (
+                    "below",
+                    step(it.metric)
+                        .proposal()
+                        .is_some_and(|own| own.ratio <= 1.0 + tolerance + 1e-9),
+                ),
+                ("more", !is_full || finding.without.is_none_or(|own| own.proposal > current)),
+            ],
+            AtLimits::Few { busy, container, usage: used, limit, others, mean } => {
+                let rows = || ready(it.metric);
+                let is_busy = |row: &&PodRow| busy.iter().any(|own| **own == *name_of(row));
+                let idle: Vec<i64> =
+                    rows().filter(|row| !is_busy(row)).filter_map(|row| row.value).collect();
+                vec![
+                    ("usage", usage(&busy[0], container, "cpu") == Some(*used)),
+                    ("limit", *used as f64 >= *limit as f64 * 0.9),
+                    ("others", idle.len() == *others && busy.len() <= *others),
+                    ("mean", idle.iter().sum::<i64>() / idle.len() as i64 == *mean),
+                ]
+            }
+        },
         Facts::StaleSamples(it) => {
             let window = it.window.map_or(120.0, |window| 2.0 * window.as_secs_f64());
             let age = snapshot.now.duration_since(it.newest).as_secs_f64();
@@ -918,17 +933,13 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
                 ("ratio", it.ratio == proposal.ratio || Some(it.ratio) == filled),
                 ("within", (it.ratio - 1.0).abs() <= it.tolerance + 1e-9),
                 ("kept", decision.proposal == current),
+                ("borders", is_between(it.borders.as_ref())),
             ]
         }
         Facts::Rounding(it) => vec![
             ("rounded", it.exact.ceil() as i32 == it.replicas && proposed(it.metric) == current),
             ("beside", it.beside.iter().all(|metric| proposed(*metric) >= current)),
-            (
-                "alone",
-                it.target
-                    .as_ref()
-                    .is_none_or(|own| it.beside.is_empty() && own.proposal < it.replicas),
-            ),
+            ("borders", is_between(it.borders.as_ref())),
         ],
         Facts::HeldByWindow(it) => vec![
             ("stabilized", stabilized == Some((it.desired, it.result))),
@@ -998,18 +1009,6 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
                 ("enough", it.enough.milli_value() > it.request),
             ]
         }
-        Facts::UnevenLoad(it) => {
-            let rows = || ready(it.metric);
-            let is_busy = |row: &&PodRow| it.busy.iter().any(|own| **own == *name_of(row));
-            let others: Vec<i64> =
-                rows().filter(|row| !is_busy(row)).filter_map(|row| row.value).collect();
-            vec![
-                ("usage", usage(&it.busy[0], &it.container, "cpu") == Some(it.usage)),
-                ("limit", it.usage as f64 >= it.limit as f64 * 0.9),
-                ("others", others.len() == it.others && it.busy.len() <= it.others),
-                ("mean", others.iter().sum::<i64>() / others.len() as i64 == it.mean),
-            ]
-        }
         Facts::Flapping(it) => {
             let events = pass.input.evidence.events.iter();
             let of = |size: i32| format!("New size: {size};");
@@ -1028,6 +1027,40 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
         }
     };
     checks.into_iter().filter(|(_, holds)| !holds).map(|(what, _)| what).collect()
+}
+
+/// Whether a value that keeps the replicas is between those for fewer and those for more.
+fn is_between(borders: Option<&Borders>) -> bool {
+    let Some(Borders { now: Some(now), fewer, more, .. }) = borders else { return true };
+    fewer.is_none_or(|fewer| fewer < *now) && more.is_none_or(|more| *now < more)
+}
+
+/// A maximum is said to decide where it does, and only there: as many replicas may be what the metrics propose.
+#[test]
+fn a_maximum_is_told_if_it_decides() {
+    let mut seen = BTreeMap::new();
+    for (name, pass) in passes() {
+        if pass.decision.path() != Some(AtABound::Metrics) {
+            continue;
+        }
+        let max = pass.input.snapshot.hpa.spec.max_replicas;
+        let told = findings::find(&pass).iter().any(|it| it.code() == Code::AtMax);
+        let unwritten = pass.decision.unwritten().map(|it| it.0);
+        let is_there = unwritten.or(pass.decision.replicas_after()) == Some(max);
+        let wants_more = pass.decision.proposal.is_some_and(|proposal| proposal > max);
+        // A limit of a pass may be lower.
+        let is_bound = pass.decision.trace.iter().any(
+            |step| matches!(step, Step::Limit { reason: "TooManyReplicas", desired, result, .. } if desired > result),
+        );
+        if told {
+            assert!(is_there && wants_more, "{name}");
+        } else {
+            assert!(!(is_there && wants_more && is_bound), "{name}");
+        }
+        *seen.entry((told, is_there)).or_insert(0) += 1;
+    }
+    // There are some that are at the maximum without being limited by it.
+    assert!(seen[&(true, true)] > 10 && seen[&(false, true)] > 10, "{seen:?}");
 }
 
 /// The 507 recorded passes, the moments of recorded runs, and the states of users.

@@ -230,10 +230,10 @@ fn a_minimum_that_cannot_be_lower() {
     }
 }
 
-/// 0.8 × 4 is 3.2, rounded up to 4; so is 0.8 of another target.
+/// 0.8 × 4 is 3.2, rounded up to 4; so is 0.8 of another target. Nobody has asked for fewer.
 #[test]
-fn a_target_is_raised_only_if_the_pass_then_proposes_fewer() {
-    let rounding = |queue: &str| {
+fn what_is_rounded_up_asks_for_nothing() {
+    let beside = |queue: &str| {
         let metrics = [
             build::resource("cpu", &build::utilization(50)),
             build::external("queue", &build::average("10")),
@@ -241,11 +241,10 @@ fn a_target_is_raised_only_if_the_pass_then_proposes_fewer() {
         let items = [state(&metrics, &["40m"; 4]), vec![build::queue(&[queue])]].concat();
         let mut all = found(&items).into_iter().map(|it| it.facts);
         let facts = all.find_map(|it| if let Facts::Rounding(it) = it { Some(it) } else { None });
-        let facts = facts.unwrap();
-        (facts.beside, facts.target.map(|it| it.proposal))
+        facts.unwrap().beside
     };
-    assert_eq!(rounding("32"), (vec![1], None));
-    assert_eq!(rounding("20"), (vec![], Some(3)));
+    assert_eq!(beside("32"), vec![1]);
+    assert_eq!(beside("20"), Vec::<usize>::new());
 }
 
 #[test]
@@ -273,10 +272,7 @@ fn where_a_limit_holds_as_well_the_window_explains_nothing() {
 #[test]
 fn what_would_change_it_comes_from_the_engine() {
     let facts = |cpu: &str| found(&pods(cpu)).into_iter().next().map(|finding| finding.facts);
-    // 0.8 × 4 is rounded up: 54% is the first target with which 40% of 100m needs 3 (2.96) of 4 pods.
     let Some(Facts::Rounding(rounding)) = facts("40m") else { panic!() };
-    let raised = rounding.target.unwrap();
-    assert_eq!((raised.target.average_utilization, raised.proposal), (Some(54), 3));
     assert_eq!((rounding.one_fewer, rounding.borders.unwrap().fewer), (Some(53), Some(37)));
     // In a surge, four pods share what two would have to.
     let surge = |replicas: i32| {
@@ -296,34 +292,11 @@ fn what_would_change_it_comes_from_the_engine() {
         panic!("{all:?}")
     };
     assert_eq!(rounding.one_fewer, None);
-    // More than 59% would scale up then, and the limits allow 58%, so it is not advised.
-    let mut limited = pods("40m");
-    for pod in limited.iter_mut().filter(|it| it["kind"] == "Pod") {
-        for container in pod["spec"]["containers"].as_array_mut().unwrap() {
-            container["resources"]["limits"] = json!({"cpu": "58m"});
-        }
-    }
-    let all = found(&limited);
-    let mut all = all.iter().map(|finding| &finding.facts);
-    let rounding = all.find_map(|it| if let Facts::Rounding(it) = it { Some(it) } else { None });
-    assert_eq!(rounding.unwrap().target, None);
     // 54% is 8% above 50%.
     let Some(Facts::WithinTolerance(tolerated)) = facts("54m") else { panic!() };
     assert_eq!(tolerated.narrower, Some(7));
     let borders = tolerated.borders.unwrap();
     assert_eq!((borders.fewer, borders.more), (Some(37), Some(56)));
-}
-
-/// 80% of a target at the field's maximum: a search that steps through percents would never end.
-#[test]
-fn a_target_may_be_as_high_as_its_field_allows() {
-    let metric = build::resource("cpu", &build::utilization(i32::MAX));
-    let items = state(&[metric], &["1700000"; 4]);
-    let all = found(&items);
-    let Some(Facts::Rounding(rounding)) = all.first().map(|it| &it.facts) else {
-        panic!("{all:?}")
-    };
-    assert!(rounding.target.is_none(), "{rounding:?}");
 }
 
 /// Returns an HPA at its target whose last pass found and left that many replicas.
@@ -457,6 +430,12 @@ fn an_earlier_correction_is_told_while_nothing_has_scaled_since() {
             vec![event(below, at)],
             Some((Code::BelowMin, info, Changed::Bound, None)),
         ),
+        (
+            "created",
+            with(&least("50m"), hpa, &json!({"metadata": {"creationTimestamp": just}})),
+            vec![event(below, at)],
+            Some((Code::BelowMin, info, Changed::Created, None)),
+        ),
         ("long ago", most("90m"), vec![event(above, "2026-11-21T04:59:00Z")], None),
         (
             "another bound",
@@ -501,50 +480,56 @@ fn an_earlier_correction_is_told_while_nothing_has_scaled_since() {
     assert_eq!(earlier, Some(9));
 }
 
-/// Pods that each request 100Mi of memory, with a target of 80%: fewer of them cannot share what each needs.
+/// Returns four pods that request 100Mi of memory each, which they use so much of.
+fn memory(metrics: &[Value], cpu: &str, usages: [&str; 4], resources: &Value) -> Vec<Value> {
+    let requests = build::with(
+        build::requesting("app", "100m"),
+        &json!({"resources": {"requests": {"memory": "100Mi"}}}),
+    );
+    let requests = json!([build::with(requests, &json!({ "resources": resources }))]);
+    let items = state(metrics, &[cpu; 4]);
+    let mut items = with(&items, "Pod", &json!({"spec": {"containers": requests}}));
+    let all = items.iter_mut().filter(|it| it["kind"] == "PodMetrics");
+    for (item, usage) in all.zip(usages) {
+        item["containers"][0]["usage"]["memory"] = json!(usage);
+    }
+    items
+}
+
+/// A target of 80%: fewer pods cannot share what each needs.
 #[test]
 fn memory_that_each_pod_needs_keeps_the_replicas() {
-    let state = |metrics: &[Value], cpu: &str, usages: [&str; 4]| {
-        let requests = json!([build::with(
-            build::requesting("app", "100m"),
-            &json!({"resources": {"requests": {"memory": "100Mi"}}})
-        )]);
-        let items = state(metrics, &[cpu; 4]);
-        let mut items = with(&items, "Pod", &json!({"spec": {"containers": requests}}));
-        let all = items.iter_mut().filter(|it| it["kind"] == "PodMetrics");
-        for (item, usage) in all.zip(usages) {
-            item["containers"][0]["usage"]["memory"] = json!(usage);
-        }
-        items
-    };
+    let state =
+        |metrics: &[Value], cpu: &str, usages: [&str; 4]| memory(metrics, cpu, usages, &json!({}));
     let memory = || build::resource("memory", &build::utilization(80));
     let cpu = || build::resource("cpu", &build::utilization(50));
     let kept = |items: &[Value]| {
         found(items).into_iter().find_map(|it| match it.facts {
-            Facts::Rounding(it) => Some((Code::Rounding, it.memory, it.target)),
-            Facts::WithinTolerance(it) => Some((Code::WithinTolerance, it.memory, it.target)),
+            Facts::Rounding(it) => Some((Code::Rounding, it.memory)),
+            Facts::WithinTolerance(it) => Some((Code::WithinTolerance, it.memory)),
             _ => None,
         })
     };
     for (about, items, code, want) in [
-        // 78 × 4 is 312, which is 104 for each of 3.
+        // 78 × 4 is 312, which is 104 for each of 3, and 80% of 130.
         (
             "within",
             state(&[memory()], "10m", ["78Mi"; 4]),
             Code::WithinTolerance,
-            Some((104, false, Some(104))),
+            Some((104, false, "130Mi")),
         ),
+        // 70 of 120 is 58%, which is 0.725 of 80%: 2.9 of 4 pods.
         (
             "rounded",
             state(&[memory()], "10m", ["70Mi"; 4]),
             Code::Rounding,
-            Some((93, false, Some(94))),
+            Some((93, false, "120Mi")),
         ),
         (
             "beside",
             state(&[memory(), cpu()], "10m", ["70Mi"; 4]),
             Code::Rounding,
-            Some((93, true, Some(94))),
+            Some((93, true, "120Mi")),
         ),
         (
             "shared",
@@ -561,9 +546,193 @@ fn memory_that_each_pod_needs_keeps_the_replicas() {
             None,
         ),
     ] {
-        let (told, memory, target) = kept(&items).unwrap();
-        let target = target.and_then(|it| it.target.average_utilization);
-        let memory = memory.map(|it| (it.one_fewer, it.has_others, target));
+        let (told, memory) = kept(&items).unwrap();
+        let memory = memory.map(|it| {
+            let request = it.room.request.map(|it| it.request.to_string());
+            (it.one_fewer, it.has_others, request)
+        });
+        let want = want.map(|(one, others, request)| (one, others, Some(request.to_owned())));
         assert_eq!((told, memory), (code, want), "{about}");
     }
+}
+
+/// What leaves memory room is found by playing it, and is nothing that the limits do not allow.
+#[test]
+fn room_for_memory_is_what_the_pods_may_have() {
+    let share = || build::resource("memory", &build::utilization(80));
+    let amount = || build::resource("memory", &build::average("80Mi"));
+    let limit = |limit: &str| json!({"limits": {"memory": limit}});
+    let restarted = |items: &[Value]| {
+        let statuses = json!([{"name": "app", "restartCount": 3}]);
+        with(items, "Pod", &json!({"status": {"containerStatuses": statuses}}))
+    };
+    let of = |metric: Value, resources: &Value| memory(&[metric], "10m", ["78Mi"; 4], resources);
+    let none = json!({});
+    for (about, items, request, target, is_tight) in [
+        ("a share", of(share(), &none), Some("130Mi"), None, false),
+        // A container cannot request more than its limit.
+        ("below a limit", of(share(), &limit("128Mi")), None, None, false),
+        ("at a limit", of(share(), &limit("86Mi")), None, None, true),
+        ("restarted", restarted(&of(share(), &none)), Some("130Mi"), None, true),
+        // 78 × 4 of 104 are 3.
+        ("an amount", of(amount(), &none), None, Some("110Mi"), false),
+        ("an amount above the limit", of(amount(), &limit("104Mi")), None, None, false),
+        ("an amount at the limit", of(amount(), &limit("86Mi")), None, None, true),
+        ("an amount, restarted", restarted(&of(amount(), &none)), None, None, true),
+    ] {
+        let all = found(&items);
+        let room = all.iter().find_map(|it| match &it.facts {
+            Facts::WithinTolerance(it) => it.memory.as_ref().map(|it| it.room.clone()),
+            _ => None,
+        });
+        let room = room.unwrap_or_else(|| panic!("{about}: {all:?}"));
+        let amount = room.target.and_then(|it| it.target.average_value);
+        assert_eq!(
+            (
+                room.request.map(|it| it.request.to_string()).as_deref(),
+                amount.map(|it| it.to_string()).as_deref(),
+                room.is_tight
+            ),
+            (request, target, is_tight),
+            "{about}"
+        );
+    }
+}
+
+/// The tolerance is a matter of more replicas only, and of nothing while something is wrong.
+#[test]
+fn a_change_of_the_tolerance_is_offered_for_more_replicas_only() {
+    let offered = |items: &[Value]| {
+        found(items).into_iter().find_map(|it| match it.facts {
+            Facts::WithinTolerance(it) => Some((it.narrower, it.target.map(|it| it.proposal))),
+            _ => None,
+        })
+    };
+    let earlier =
+        |items: &[Value]| with(items, "ControllerState", &json!({"kubernetesVersion": "v1.30.0"}));
+    // Eight pods that use 46m are 8% below the target; 54m are 8% above it.
+    let pods = |cpu: &str| state(&[build::resource("cpu", &build::utilization(50))], &[cpu; 8]);
+    assert_eq!(offered(&pods("54m")), Some((Some(7), None)));
+    assert_eq!(offered(&earlier(&pods("54m"))), Some((None, Some(9))));
+    assert_eq!(offered(&pods("46m")), Some((None, None)));
+    assert_eq!(offered(&earlier(&pods("46m"))), Some((None, None)));
+    // A pod that waits in an error is what to look at.
+    let mut stuck = pods("54m");
+    let start = json!("2026-11-21T05:00:00Z");
+    let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == "web-7";
+    let pod = stuck.iter_mut().find(is_it).unwrap();
+    pod["status"]["startTime"] = start.clone();
+    pod["status"]["conditions"] =
+        json!([{"type": "Ready", "status": "False", "lastTransitionTime": start}]);
+    pod["status"]["containerStatuses"] = json!([{"name": "app", "restartCount": 14,
+        "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]);
+    assert!(offered(&stuck).is_none_or(|it| it == (None, None)), "{:?}", offered(&stuck));
+}
+
+/// Returns the Deployment of the pods, whose replicas something else has set, and the last pass left others.
+fn set_by_helm(items: &[Value], left: i32) -> Vec<Value> {
+    let mut items = self::left(items, left, "ReadyForNewScale");
+    let replicas =
+        items.iter().find(|it| it["kind"] == "Scale").unwrap()["spec"]["replicas"].clone();
+    items.push(json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "default", "managedFields": [{"manager": "helm",
+            "operation": "Update", "time": "2026-11-21T05:59:55Z", "fieldsV1": {"f:spec": {"f:replicas": {}}}}]},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": {"app": "web"}}},
+        "status": {"replicas": replicas},
+    }));
+    items
+}
+
+/// Neither a window nor a policy decides while something else sets the replicas.
+#[test]
+fn a_rule_beside_another_writer_follows_it() {
+    let held = recommended(&pods("10m"), "2026-11-21T05:58:00Z");
+    let limited = pods("400m");
+    for (items, code) in [(held, Code::HeldByWindow), (limited, Code::RateLimited)] {
+        let follows = |items: &[Value]| {
+            let all = found(items);
+            let own = all.iter().find(|it| it.code() == code);
+            own.unwrap_or_else(|| panic!("{all:?}")).follows
+        };
+        assert_eq!(follows(&items), None);
+        assert_eq!(follows(&set_by_helm(&items, 6)), Some(Code::OtherWriter), "{code:?}");
+    }
+}
+
+/// Fewer replicas are offered only if what is counted is in order.
+#[test]
+fn a_minimum_beside_a_finding_about_what_is_counted_follows_it() {
+    let spec = with_spec(&pods("10m"), &at_once(&json!({})));
+    let least = with_spec(&spec, &json!({"minReplicas": 3}));
+    let follows = |items: &[Value]| {
+        let all = found(items);
+        let own = all.iter().find(|it| it.code() == Code::AtMin);
+        own.unwrap_or_else(|| panic!("{all:?}")).follows
+    };
+    assert_eq!(follows(&least), None);
+    // One of the pods is of something else.
+    let mut foreign = least;
+    for (number, kind) in
+        [(0, "StatefulSet"), (1, "ReplicaSet"), (2, "ReplicaSet"), (3, "ReplicaSet")]
+    {
+        let name = format!("web-{number}");
+        let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == name;
+        let pod = foreign.iter_mut().find(is_it).unwrap();
+        pod["metadata"]["labels"]["pod-template-hash"] = json!("5d");
+        pod["metadata"]["ownerReferences"] = json!([{"apiVersion": "apps/v1", "kind": kind,
+            "name": "web-5d", "controller": true}]);
+    }
+    assert_eq!(follows(&foreign), Some(Code::ForeignPods));
+}
+
+/// Pods that have only just started use most of what is above the maximum: their start is what to look at.
+#[test]
+fn a_maximum_beside_hot_pods_that_start_follows_them() {
+    let pods = |young: &str| {
+        let mut items = state(
+            &[build::resource("cpu", &build::utilization(50))],
+            &["90m", "90m", "300m", "300m"],
+        );
+        for name in ["web-2", "web-3"] {
+            let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == name;
+            let pod = items.iter_mut().find(is_it).unwrap();
+            pod["status"]["startTime"] = json!(young);
+            pod["metadata"]["creationTimestamp"] = json!(young);
+            pod["status"]["conditions"] =
+                json!([{"type": "Ready", "status": "True", "lastTransitionTime": young}]);
+        }
+        with_spec(&items, &json!({"maxReplicas": 4}))
+    };
+    let told = |items: &[Value]| -> Vec<_> {
+        found(items).iter().map(|it| (it.code(), it.severity, it.follows)).collect()
+    };
+    // Without them, two pods at 180% need 8 replicas of 4, which is still more than the maximum.
+    let young = told(&pods("2026-11-21T05:58:45Z"));
+    assert_eq!(
+        young,
+        [
+            (Code::StartingPods, Severity::Warning, None),
+            (Code::AtMax, Severity::Info, Some(Code::StartingPods))
+        ]
+    );
+    assert_eq!(told(&pods("2026-11-21T05:00:00Z"))[0].0, Code::AtMax);
+}
+
+/// A window so short that only one pass is in it, or no window that is shorter, is not advised.
+#[test]
+fn a_shorter_window_has_an_effect_of_its_own() {
+    let shorter = |seconds: i32| {
+        let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": seconds}});
+        let recommended = recommended(&pods("10m"), "2026-11-21T05:59:30Z");
+        let all = found(&with_spec(&recommended, &json!({ "behavior": behavior })));
+        all.into_iter().find_map(|it| match it.facts {
+            Facts::HeldByWindow(it) => Some(it.shorter),
+            _ => None,
+        })
+    };
+    assert_eq!(shorter(3600), Some(Some(720)));
+    assert_eq!(shorter(300), Some(Some(60)));
+    assert_eq!(shorter(120), Some(Some(60)));
+    assert_eq!(shorter(60), Some(None));
 }

@@ -6,10 +6,13 @@ use serde_json::{Value, json};
 use super::super::testing::{boxed, check, only, state, with};
 use super::super::{Code, Facts, Severity};
 use super::{
-    Differing, DilutedByContainer, MemoryBaseline, MissingRequest, RequestsDifferFromTemplate,
-    ResizeInProgress, Resized, Share, Source, UnreachableTarget, Unrequested,
+    AtLimits, Differing, DilutedByContainer, MemoryBaseline, MissingRequest,
+    RequestsDifferFromTemplate, ResizeInProgress, Resized, Share, Source, UnreachableTarget,
+    Unrequested,
 };
+use crate::apimachinery::quantity::Quantity;
 use crate::build;
+use crate::findings::targets::{OtherRequest, Room};
 
 const MI: i64 = 1024 * 1024 * 1000;
 
@@ -500,7 +503,7 @@ fn memory_that_more_pods_do_not_lower() {
     };
     let (early, late, just) =
         ("2026-11-21T05:00:00Z", "2026-11-21T05:40:00Z", "2026-11-21T05:55:00Z");
-    let facts = |newest: &str| MemoryBaseline {
+    let facts = |newest: &str, request: &str| MemoryBaseline {
         metric: 0,
         least: 95 * MI,
         most: 96 * MI,
@@ -508,9 +511,17 @@ fn memory_that_more_pods_do_not_lower() {
         pods: 2,
         oldest: early.parse().unwrap(),
         newest: newest.parse().unwrap(),
-        percent: Some(96),
+        percent: Some(80),
+        room: Room {
+            request: Some(OtherRequest {
+                container: "app".into(),
+                request: Quantity::parse(request).unwrap(),
+            }),
+            target: None,
+            is_tight: false,
+        },
     };
-    let told = |newest| Some((Severity::Warning, true, facts(newest).into()));
+    let told = |newest, request| Some((Severity::Warning, true, facts(newest, request).into()));
     let third = {
         let mut items = pods(["95Mi", "96Mi"], late, 20);
         let of_second = |it: &&Value| it["metadata"]["name"] == "web-1";
@@ -524,10 +535,16 @@ fn memory_that_more_pods_do_not_lower() {
     };
     let code = Code::MemoryBaseline;
     check(vec![
-        ("where a later pod uses as much", code, pods(["95Mi", "96Mi"], late, 20), told(late)),
-        ("at the most replicas", code, pods(["95Mi", "96Mi"], early, 2), told(early)),
+        // 86% of 110Mi is within 10% of 80%, 39% of 240Mi is enough for 1 pod, and three pods at 51% of 180Mi for 2.
+        (
+            "where a later pod uses as much",
+            code,
+            pods(["95Mi", "96Mi"], late, 20),
+            told(late, "110Mi"),
+        ),
+        ("at the most replicas", code, pods(["95Mi", "96Mi"], early, 2), told(early, "240Mi")),
         ("where all pods are as old", code, pods(["95Mi", "96Mi"], early, 20), None),
-        ("where a pod of three is new", code, third, told(late)),
+        ("where a pod of three is new", code, third, told(late, "180Mi")),
         ("where a pod is new", code, pods(["95Mi", "96Mi"], just, 20), None),
         ("where a later pod uses less", code, pods(["120Mi", "60Mi"], late, 20), None),
         ("within the tolerance", code, pods(["85Mi", "86Mi"], late, 20), None),
@@ -547,8 +564,10 @@ fn a_target_that_limits_keep_out_of_reach() {
     let told = |items: &[Value]| {
         let finding = only(Code::UnreachableTarget, items)?;
         assert_eq!(finding.severity, Severity::Warning);
-        let Facts::UnreachableTarget(UnreachableTarget { full, border, reachable, .. }) =
-            finding.facts
+        let Facts::UnreachableTarget(UnreachableTarget {
+            by: AtLimits::All { full, border, reachable, .. },
+            ..
+        }) = finding.facts
         else {
             panic!()
         };
@@ -575,4 +594,54 @@ fn a_target_that_limits_keep_out_of_reach() {
     }
     let finding = only(Code::UnreachableTarget, &limited(120, Some("100m"), "99m")).unwrap();
     assert_eq!(finding.without.and_then(|it| it.proposal), Some(3));
+}
+
+/// Pods with a request of 100m, a limit of 150m and a target of 60%: one at its limit and two idle ones average 53%.
+#[test]
+fn a_pod_at_its_limit_among_idle_ones() {
+    let of = |usages: &[&str], limit: Option<&str>| {
+        let mut container = build::requesting("app", "100m");
+        if let Some(limit) = limit {
+            container["resources"]["limits"] = json!({ "cpu": limit });
+        }
+        let items = state(&[build::resource("cpu", &build::utilization(60))], usages);
+        with(&items, "Pod", &json!({"spec": {"containers": [container]}}))
+    };
+    let uneven = Some((
+        Severity::Warning,
+        true,
+        UnreachableTarget {
+            metric: 0,
+            by: AtLimits::Few {
+                busy: vec!["web-0".into()],
+                container: "app".into(),
+                usage: 140,
+                limit: 150,
+                others: 2,
+                mean: 10,
+            },
+        }
+        .into(),
+    ));
+    let code = Code::UnreachableTarget;
+    // A canary that is busier is no matter of how work is spread.
+    let canary = |usages: &[&str]| {
+        let mut items = of(usages, Some("150m"));
+        for (number, hash) in [(0, "new"), (1, "old"), (2, "old")] {
+            let name = format!("web-{number}");
+            let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == name;
+            let pod = items.iter_mut().find(is_it).unwrap();
+            pod["metadata"]["labels"]["pod-template-hash"] = json!(hash);
+        }
+        items
+    };
+    check(vec![
+        ("of a canary", code, canary(&["140m", "10m", "10m"]), None),
+        ("at the limit", code, of(&["140m", "10m", "10m"], Some("150m")), uneven),
+        ("below the limit", code, of(&["130m", "10m", "10m"], Some("150m")), None),
+        ("without a limit", code, of(&["140m", "10m", "10m"], None), None),
+        ("where the others work", code, of(&["140m", "50m", "40m", "10m"], Some("150m")), None),
+        ("above the target", code, of(&["150m", "30m"], Some("150m")), None),
+        ("where most are", code, of(&["85m", "85m", "5m"], Some("90m")), None),
+    ]);
 }

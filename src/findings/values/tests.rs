@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::super::testing::{check, only, state, with};
 use super::super::{Code, Severity};
 use super::Clue::{Milliseconds, Power, Share, Whole};
-use super::{StaleSamples, SuspectUnit, UnevenLoad, ValueMultiplies};
+use super::{StaleSamples, SuspectUnit, ValueMultiplies};
 use crate::apimachinery::quantity::Quantity;
 use crate::build;
 
@@ -291,41 +291,5 @@ fn a_value_that_multiplies() {
         ),
         ("less than the target", code, external(&build::value("75"), "25"), None),
         ("an average", code, external(&build::average("75"), "225"), None),
-    ]);
-}
-
-/// Pods with a request of 100m, a limit of 150m and a target of 60%: one at its limit and two idle ones average 53%.
-#[test]
-fn a_pod_at_its_limit_among_idle_ones() {
-    let of = |usages: &[&str], limit: Option<&str>| {
-        let mut container = build::requesting("app", "100m");
-        if let Some(limit) = limit {
-            container["resources"]["limits"] = json!({ "cpu": limit });
-        }
-        let items = state(&[build::resource("cpu", &build::utilization(60))], usages);
-        with(&items, "Pod", &json!({"spec": {"containers": [container]}}))
-    };
-    let uneven = Some((
-        Severity::Warning,
-        true,
-        UnevenLoad {
-            metric: 0,
-            busy: vec!["web-0".into()],
-            container: "app".into(),
-            usage: 140,
-            limit: 150,
-            others: 2,
-            mean: 10,
-        }
-        .into(),
-    ));
-    let code = Code::UnevenLoad;
-    check(vec![
-        ("at the limit", code, of(&["140m", "10m", "10m"], Some("150m")), uneven),
-        ("below the limit", code, of(&["130m", "10m", "10m"], Some("150m")), None),
-        ("without a limit", code, of(&["140m", "10m", "10m"], None), None),
-        ("where the others work", code, of(&["140m", "50m", "40m", "10m"], Some("150m")), None),
-        ("above the target", code, of(&["150m", "30m"], Some("150m")), None),
-        ("where most are", code, of(&["45m", "45m", "10m"], Some("50m")), None),
     ]);
 }

@@ -159,8 +159,8 @@ pub fn entry(code: Code) -> Entry {
         Code::Rounding => (
             "A metric is below the tolerance, but its proposal is rounded up to the current \
              replicas.",
-            "Raise the target to a value at which one replica fewer is enough. If the metric is memory, all pods use about as much of it, and no other metric proposes as many \
-             replicas, then less load may never lead to fewer: raise the request or the target, or scale on another metric.",
+            "Nothing to do. If the metric is memory, all pods use about as much of it, and no other metric proposes as \
+             many replicas, then less load may never lead to fewer: raise the request, or scale on another metric.",
         ),
         Code::HeldByWindow => (
             "A recommendation within the stabilization window decides. The controller uses the \
@@ -241,12 +241,15 @@ pub fn entry(code: Code) -> Entry {
         Code::MemoryBaseline => (
             "Each pod uses more memory than the target and about as much as the others, although pods were \
              added or the replicas have been at `maxReplicas` for long. More replicas do not lower it.",
-            "Raise the memory request or the target, or scale on a metric that falls with the replicas.",
+            "Raise the memory request, or a target that is an amount, or scale on a metric that falls with the replicas.",
         ),
         Code::UnreachableTarget => (
-            "Pods that use all that their limits allow are not above the target and its tolerance, so the \
-             metric never proposes more replicas.",
-            "Lower the target, or raise the limits.",
+            "Pods at their limits do not take a metric above its target. If no pod can, the metric never proposes more \
+             replicas. Or at most half of the counted pods are at 90% or more of a cpu limit, and the others use no \
+             more than half of the target: the controller looks at the average only.",
+            "Lower the target, or raise the limits. If only a few pods are busy, find out why the work goes to them: \
+             sticky sessions, connections that stay open, or one consumer or leader. More replicas help only if it \
+             spreads.",
         ),
         Code::RequestTooSmall => (
             "The pods of a metric with a utilization target use at least twice what they request, as they did in the \
@@ -259,12 +262,6 @@ pub fn entry(code: Code) -> Entry {
             "The events of the HPA show it scaling up and down at least five times, the last one less than an hour ago, and \
              the stabilization window of scaling down is shorter than the time from one scale-up to the next on average.",
             "Lengthen the window, so that it lasts from one peak to the next.",
-        ),
-        Code::UnevenLoad => (
-            "At most half of the counted pods are at 90% or more of a cpu limit, and the others use no more than half \
-             of the target, so the average is not above it. The controller looks at the average only.",
-            "Find out why the work goes to few pods: sticky sessions, connections that stay open, or one consumer or \
-             leader. More replicas help only if it spreads.",
         ),
         Code::StaleSamples => (
             "Samples are older than a minute and twice their window, so the pass answers what was true then; or they are \

@@ -16,9 +16,10 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use super::words::{count, future, list, percent, sentence};
+use super::words::{count, future, list, percent, quantity, sentence};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names::shell_word;
+use crate::apimachinery::quantity::Format;
 use crate::apimachinery::tool::Tool;
 use crate::engine::decision::{MetricStep, Path};
 use crate::findings::metrics::zero_while_busy;
@@ -229,7 +230,6 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
             Facts::SuspectUnit(facts) => facts,
             Facts::MemoryBaseline(facts) => facts,
             Facts::UnreachableTarget(facts) => facts,
-            Facts::UnevenLoad(facts) => facts,
             Facts::StaleSamples(facts) => facts,
             Facts::SelectorMissing(facts) => facts,
             Facts::SelectorMatchesNothing(facts) => facts,
@@ -845,6 +845,18 @@ fn in_scaled_object(field: &str) -> &str {
 /// Words a reason and a message, to follow a sentence: `: Reason: message`; empty if there are none.
 fn told(said: [&str; 2]) -> String {
     said.iter().filter(|it| !it.is_empty()).map(|it| format!(": {it}")).collect()
+}
+
+/// Words a target as it is stated, without rounding.
+fn exact(target: &MetricTarget) -> String {
+    let amount = target.average_value.as_ref().or(target.value.as_ref());
+    match (target.average_utilization, amount) {
+        (Some(percent), _) => format!("{percent}%"),
+        // Of bytes, fewer digits are shown.
+        (None, Some(amount)) if amount.format() == Format::BinarySI => amount.to_string(),
+        (None, Some(amount)) => quantity(amount),
+        (None, None) => String::new(),
+    }
 }
 
 /// `it`, `them`

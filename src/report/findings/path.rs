@@ -5,22 +5,26 @@ use serde_json::{Map, Value, json};
 
 use super::command::Command;
 use super::remedy::Remedy;
-use super::{About, Advice, Text, Words};
+use super::requests::More;
+use super::{About, Advice, Text, Words, exact};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
+use crate::apimachinery::quantity::Format;
 use crate::calendar::Calendar;
 use crate::engine::decision::{Direction, RateLimit};
+use crate::findings::Severity;
 use crate::findings::path::{
     AboveMax, AlikeMemory, AtMax, AtMin, BelowMin, Bound, Cause, Changed, Corrected,
-    CorrectedBefore, Correction, DirectionDisabled, HeldByWindow, Keeper, OtherTarget, RateLimited,
-    Rounding, Suspicion, SwitchedOff, Then, WithinTolerance,
+    CorrectedBefore, Correction, DirectionDisabled, HeldByWindow, Keeper, RateLimited, Rounding,
+    Suspicion, SwitchedOff, Then, WithinTolerance,
 };
+use crate::findings::targets::OtherTarget;
 use crate::pass::Origin;
 use crate::report::words::{
     count, distance, duration, future, in_unit, list, number, percent, quantity, sentence, time,
 };
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricTarget, ScalingPolicy};
 use crate::snapshot::surroundings::{ScaleDown, ScaledObjectSpec};
-use crate::whatif::thresholds::Borders;
+use crate::whatif::thresholds::{Borders, Scale, Unit};
 
 /// `scaleUp`, `scaleDown`
 fn rules(direction: Direction) -> &'static str {
@@ -38,9 +42,28 @@ fn verb(direction: Direction) -> &'static str {
 }
 
 /// Returns a value of the metric, with what it counts.
-fn value(borders: &Borders, value: i64) -> String {
-    let text = in_unit(value, borders.scale.unit, borders.scale.format);
-    if borders.scale.divided { format!("a total of {text}") } else { text }
+fn value(scale: &Scale, value: i64) -> String {
+    let text = in_unit(value, scale.unit, scale.format);
+    if scale.divided { format!("a total of {text}") } else { text }
+}
+
+/// Returns the highest value for fewer replicas, or the lowest for more, as people read it: of bytes and of millions,
+/// fewer digits are shown, and what is shown is on the same side.
+fn threshold(scale: &Scale, at: i64, side: Direction) -> String {
+    let (least, base, parts) = match scale.format {
+        Format::BinarySI => (1000.0, 1024.0, 10.0),
+        _ => (1e9, 1000.0, 1000.0),
+    };
+    if scale.unit == Unit::Percent || (at as f64) < least {
+        return value(scale, at);
+    }
+    let mut unit = least;
+    while at as f64 >= unit * base {
+        unit *= base;
+    }
+    let shown = at as f64 / unit * parts;
+    let shown = if side == Direction::Down { shown.floor() } else { shown.ceil() };
+    value(scale, (shown / parts * unit).round() as i64)
 }
 
 fn target(target: &MetricTarget) -> String {
@@ -62,43 +85,47 @@ impl Words for WithinTolerance {
         if !self.has_field {
             evidence.push("The HPA has a field tolerance as of Kubernetes 1.35.".to_owned());
         }
-        if let Some(borders) = &self.borders {
-            let of = |at: i64| value(borders, at);
+        if let Some(Borders { scale, now, fewer, more, .. }) = &self.borders {
             // There is nothing below the one replica that is left.
             let is_last = about.pass.decision.replicas_before() == Some(1);
-            let fewer = borders.fewer.filter(|_| !is_last);
-            let fewer = fewer.map(|at| format!("fewer replicas up to {}", of(at)));
+            let fewer = fewer.filter(|_| !is_last);
+            let fewer = fewer.map(|at| {
+                format!("fewer replicas up to {}", threshold(scale, at, Direction::Down))
+            });
             let what = if fewer.is_some() { "more" } else { "more replicas" };
-            let more = borders.more.map(|at| format!("{what} from {}", of(at)));
+            let more =
+                more.map(|at| format!("{what} from {}", threshold(scale, at, Direction::Up)));
             let parts: Vec<String> = fewer.into_iter().chain(more).collect();
             if !parts.is_empty() {
-                let now = borders.now.map_or_else(String::new, |now| format!(" (now {})", of(now)));
+                let now =
+                    now.map_or_else(String::new, |now| format!(" (now {})", value(scale, now)));
                 evidence.push(format!("{label} proposes {}{now}.", list(&parts)));
             }
         }
-        let rules = rules(if self.ratio > 1.0 { Direction::Up } else { Direction::Down });
-        let narrower = self.narrower.filter(|_| self.has_field).map(|it| f64::from(it) / 100.0);
-        let (advice, commands) = match narrower {
-            Some(narrower) => (
-                Remedy::SetTolerance.says(format!(
-                    "Nothing to do; to have it react, set {} to {narrower}.",
-                    about.field(&format!("behavior.{rules}.tolerance"))
-                )),
-                vec![about.predict(&format!("--set behavior.{rules}.tolerance={narrower}"))],
-            ),
-            None => match &self.target {
-                Some(OtherTarget { target: to, proposal }) => {
-                    let to = target(to);
-                    let flags = about.target_flags(self.metric, &to);
-                    (
-                        Remedy::ChangeTarget.says(format!(
-                            "Nothing to do; with a target of {to}, it proposes {proposal} at this load."
-                        )),
-                        flags.iter().map(|flags| about.predict(flags)).collect(),
-                    )
-                }
-                None => (Remedy::Nothing.says(NOTHING_TO_DO), Vec::new()),
-            },
+        evidence.extend(about.of_requests(self.metric));
+        let (advice, commands) = match (self.narrower, &self.target) {
+            (Some(hundredths), _) => {
+                let narrower = f64::from(hundredths) / 100.0;
+                let field = "behavior.scaleUp.tolerance";
+                (
+                    Remedy::SetTolerance.says(format!(
+                        "Nothing to do; to have it react, set {} to {narrower}.",
+                        about.field(field)
+                    )),
+                    vec![about.predict(&format!("--set {field}={narrower}"))],
+                )
+            }
+            (None, Some(other @ OtherTarget { proposal, .. })) => {
+                let to = exact(&other.target);
+                let flags = about.target_flags(self.metric, &to);
+                (
+                    Remedy::ChangeTarget.says(format!(
+                        "Nothing to do; with a target of {to}, it proposes {proposal} at this load."
+                    )),
+                    flags.iter().map(|flags| about.predict(flags)).collect(),
+                )
+            }
+            (None, None) => (Remedy::Nothing.says(NOTHING_TO_DO), Vec::new()),
         };
         let assumed = match self.is_filled {
             true => ", with values assumed for pods that do not count,",
@@ -114,12 +141,7 @@ impl Words for WithinTolerance {
             commands,
             objects: about.own(),
         };
-        match self.memory.zip(self.borders.as_ref()) {
-            Some((memory, borders)) => {
-                memory.text(about, self.metric, borders, self.target.as_ref(), rule)
-            }
-            None => rule,
-        }
+        of_memory(about, self.memory.as_ref(), rule)
     }
 }
 
@@ -128,17 +150,18 @@ impl Words for Rounding {
         let label = about.label(self.metric);
         let mut evidence = Vec::new();
         if let Some(borders) = &self.borders {
+            let scale = &borders.scale;
             if let Some(with) = self.one_fewer.filter(|_| self.memory.is_none()) {
                 let wanted = target(about.target_of(self.metric));
                 evidence.push(format!(
                     "The same load on {} would be {} of {wanted}.",
                     count(self.fewer, "replica"),
-                    value(borders, with)
+                    value(scale, with)
                 ));
             }
             if let Some(at) = borders.fewer {
-                let mut text =
-                    format!("At {} or less, {label} proposes fewer replicas", value(borders, at));
+                let at = threshold(scale, at, Direction::Down);
+                let mut text = format!("At {at} or less, {label} proposes fewer replicas");
                 let window = self.window.filter(|window| !window.is_zero());
                 if let Some(window) = window.filter(|_| self.beside.is_empty()) {
                     text += &format!(", which takes effect {} later", duration(window));
@@ -146,33 +169,14 @@ impl Words for Rounding {
                 evidence.push(format!("{text}."));
             }
         }
+        evidence.extend(about.of_requests(self.metric));
         let exact = number((self.exact * 100.0).round() / 100.0);
         let also: Vec<String> = self.beside.iter().map(|metric| about.label(*metric)).collect();
-        let (advice, commands) = match &self.target {
-            Some(OtherTarget { target: to, proposal }) => {
-                let to = target(to);
-                (
-                    Remedy::RaiseTarget.says(format!(
-                        "Nothing to do; with a target of {to}, it proposes {proposal} at this load."
-                    )),
-                    about
-                        .target_flags(self.metric, &to)
-                        .iter()
-                        .map(|flags| about.predict(flags))
-                        .collect(),
-                )
-            }
-            None if also.is_empty() => (Remedy::Nothing.says(NOTHING_TO_DO), vec![]),
-            None => {
-                let propose = if also.len() == 1 { "proposes" } else { "propose" };
-                (
-                    Remedy::Nothing.says(format!(
-                        "Nothing to do: {} {propose} {} as well.",
-                        list(&also),
-                        self.replicas
-                    )),
-                    vec![],
-                )
+        let propose = if also.len() == 1 { "proposes" } else { "propose" };
+        let advice = match also.is_empty() {
+            true => NOTHING_TO_DO.to_owned(),
+            false => {
+                format!("Nothing to do: {} {propose} {} as well.", list(&also), self.replicas)
             }
         };
         let rule = Text {
@@ -182,58 +186,37 @@ impl Words for Rounding {
                 self.replicas
             ),
             evidence,
-            advice,
-            commands,
+            advice: Remedy::Nothing.says(advice),
+            commands: Vec::new(),
             objects: about.own(),
         };
-        match self.memory.zip(self.borders.as_ref()) {
-            Some((memory, borders)) => {
-                memory.text(about, self.metric, borders, self.target.as_ref(), rule)
-            }
-            None => rule,
-        }
+        of_memory(about, self.memory.as_ref(), rule)
     }
 }
 
-impl AlikeMemory {
-    /// Words the memory instead of the rule that it keeps the replicas by, which is evidence then.
-    fn text(
-        &self,
-        about: &About<'_>,
-        metric: usize,
-        borders: &Borders,
-        other: Option<&OtherTarget>,
-        rule: Text,
-    ) -> Text {
-        let own = about.target_of(metric);
-        let to = other.map(|other| target(&other.target));
-        let flags = to.as_ref().and_then(|to| about.target_flags(metric, to));
-        let hint = flags.as_deref().map(|flags| about.try_it(flags)).unwrap_or_default();
-        let raise = match (own.average_utilization, &to) {
-            (Some(_), Some(_)) => format!("raise request or target{hint}"),
-            (Some(_), None) => "raise the request".to_owned(),
-            (None, _) => format!("raise the target{hint}"),
-        };
-        let instead = if self.has_others { "drop the metric" } else { "scale on load" };
-        let mut evidence = vec![sentence(&format!("{}.", rule.summary))];
-        evidence.extend(rule.evidence);
-        Text {
-            summary: format!(
-                "{} is {} of {} on {}, and would be {} on {}",
-                about.label(metric),
-                value(borders, self.now),
-                target(own),
-                count(self.fewer + 1, "pod"),
-                value(borders, self.one_fewer),
-                self.fewer
-            ),
-            evidence,
-            advice: Remedy::RaiseRequestOrTarget.says(format!(
-                "Pods seldom free memory when the load falls: for fewer, {raise}, or {instead}."
-            )),
-            commands: flags.iter().map(|flags| about.predict(flags)).collect(),
-            objects: rule.objects,
-        }
+/// Words what keeps the replicas: memory that is not shared, with the rule as evidence, or else the rule.
+fn of_memory(about: &About<'_>, memory: Option<&AlikeMemory>, rule: Text) -> Text {
+    let Some(memory) = memory else { return rule };
+    let AlikeMemory { metric, scale, now, one_fewer, fewer, has_others, room } = memory;
+    let More { act, commands, .. } = room.more(about, *metric);
+    let instead = if *has_others { "drop the metric" } else { "scale on load" };
+    let mut evidence = vec![sentence(&format!("{}.", rule.summary))];
+    evidence.extend(rule.evidence);
+    Text {
+        summary: format!(
+            "{} is {} of {} on {}, and would be {} on {fewer}",
+            about.label(*metric),
+            value(scale, *now),
+            target(about.target_of(*metric)),
+            count(fewer + 1, "pod"),
+            value(scale, *one_fewer),
+        ),
+        evidence,
+        advice: Remedy::LeaveRoom.says(format!(
+            "Pods seldom free memory when the load falls: for fewer, {act}, or {instead}."
+        )),
+        commands,
+        objects: rule.objects,
     }
 }
 
@@ -307,19 +290,22 @@ impl Words for HeldByWindow {
             }
             None => (String::new(), change),
         };
-        let shorter = self.window.as_secs() / 5;
-        let behavior = json!({ rules(self.against): { "stabilizationWindowSeconds": shorter } });
-        let flags =
-            format!("--set behavior.{}.stabilizationWindowSeconds={shorter}", rules(self.against));
+        let commands = self.shorter.into_iter().flat_map(|shorter| {
+            let behavior = json!({ rules_of: { "stabilizationWindowSeconds": shorter } });
+            let flags = format!("--set behavior.{rules_of}.stabilizationWindowSeconds={shorter}");
+            let predicted = about.predict_for("10m", &flags);
+            predicted.into_iter().chain(about.patch_spec(&json!({ "behavior": behavior })))
+        });
+        let wait = Remedy::ShortenWindow.waits("");
         Text {
             summary: format!("the metrics propose {}, but {what}{after}", self.desired),
             evidence,
-            advice: Remedy::ShortenWindow.waits("").or(change),
-            commands: about
-                .predict_for("10m", &flags)
-                .into_iter()
-                .chain(about.patch_spec(&json!({ "behavior": behavior })))
-                .collect(),
+            advice: if self.shorter.is_some() || self.then.is_some() {
+                wait.or(change)
+            } else {
+                wait
+            },
+            commands: commands.collect(),
             objects: about.own(),
         }
     }
@@ -371,6 +357,23 @@ pub(super) fn policy(policy: &ScalingPolicy) -> String {
     format!("{value} per {period}")
 }
 
+impl About<'_> {
+    /// Returns a sentence about a window of scaling up that holds no earlier recommendation, because there is none in it.
+    pub(super) fn short_window(&self) -> Option<String> {
+        let sync = self.pass.input.snapshot.controller.sync_period;
+        let seconds =
+            self.hpa().spec.behavior.as_ref()?.scale_up.as_ref()?.stabilization_window_seconds?;
+        let is_short = seconds > 0 && i64::from(seconds) < sync.as_secs();
+        is_short.then(|| {
+            format!(
+                "{} ({seconds}s) has no effect: passes are {} apart.",
+                self.field("behavior.scaleUp.stabilizationWindowSeconds"),
+                duration(sync)
+            )
+        })
+    }
+}
+
 /// Words what a limit is applied to: the highest proposal, or what stabilization makes of it.
 fn proposed(about: &About<'_>, replicas: i32) -> String {
     match about.pass.decision.proposal == Some(replicas) {
@@ -399,7 +402,7 @@ fn policies(limit: &RateLimit) -> Vec<String> {
 
 impl Words for RateLimited {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { desired, result, current, limit, next } = self;
+        let Self { desired, result, current, limit, next, metric } = self;
         let direction = limit.direction;
         let mut evidence: Vec<String> =
             policies(limit).iter().map(|policy| sentence(&format!("{policy}."))).collect();
@@ -408,6 +411,15 @@ impl Words for RateLimited {
                 "The built-in limit of a pass is the larger of 4 and twice the {current} replicas."
             ));
         }
+        let sync = about.pass.input.snapshot.controller.sync_period;
+        let is_short = |own: &ScalingPolicy| i64::from(own.period_seconds) < sync.as_secs();
+        if limit.policies.iter().any(|it| is_short(&it.policy)) {
+            evidence.push(format!(
+                "A period below the {} between passes is as long as a pass: each pass may change as much.",
+                duration(sync)
+            ));
+        }
+        evidence.extend(metric.and_then(|metric| about.of_requests(metric)));
         evidence.extend(next.map(|next| sentence(&format!("{}.", about.next(next)))));
         let field = about.field(&format!("behavior.{}.policies", rules(direction)));
         let (what, advice) = match &limit.select_policy {
@@ -422,7 +434,13 @@ impl Words for RateLimited {
                     _ => "the largest change of the policies allows".to_owned(),
                 };
                 let bound = if direction == Direction::Up { "at most" } else { "at least" };
-                (format!("{which} {bound} {result} now"), format!("change {field}"))
+                // What was changed within the period may be beyond what the policies allow.
+                let is_used_up = limit.policies.iter().all(|it| it.replicas != *result);
+                let what = match is_used_up && result == current {
+                    true => format!("the policies allow no change from {current} now"),
+                    false => format!("{which} {bound} {result} now"),
+                };
+                (what, format!("change {field}"))
             }
         };
         let max = format!("--set behavior.{}.selectPolicy=Max", rules(direction));
@@ -498,6 +516,7 @@ fn bounded(about: &About<'_>, bound: &Bound, field: &str) -> Vec<String> {
     if let Some(since) = bound.since {
         evidence.push(format!("The status has said so since {}.", time(about.now(), since)));
     }
+    evidence.extend(bound.metric.and_then(|metric| about.of_requests(metric)));
     evidence.extend(about.running(field));
     let owner = about.hpa().scaled_object().filter(|_| field == "minReplicas");
     evidence.extend(owner.and_then(|owner| about.activity(about.object_of(owner)?)));
@@ -566,7 +585,14 @@ impl Words for AtMax {
             None if bound.suspicion.is_some() => suspected(about, bound),
             None => (
                 Remedy::RaiseMax.says(match asked > most {
-                    true => format!("{raise} as far as nodes and dependencies can carry it."),
+                    true => match bound.metric.map(|metric| about.target_of(metric)) {
+                        Some(own) if own.average_value.is_some() => format!(
+                            "{raise} as far as nodes and dependencies can carry it, or the target, {} \
+                             per pod.",
+                            target(own)
+                        ),
+                        _ => format!("{raise} as far as nodes and dependencies can carry it."),
+                    },
                     false => format!(
                         "{raise}, if nodes and dependencies can carry it{}.",
                         about.try_it(&flags)
@@ -724,6 +750,7 @@ fn corrected_before(about: &About<'_>, done: &CorrectedBefore, words: &BoundWord
     evidence.extend(words.written(about));
     evidence.extend(
         match changed {
+            Changed::Created => Some("The HPA had just been created."),
             Changed::Bound => None,
             Changed::Replicas => Some(
                 "The HPA had not been changed for long, so something else had scaled the target.",
@@ -743,7 +770,20 @@ fn corrected_before(about: &About<'_>, done: &CorrectedBefore, words: &BoundWord
     );
     let hint = flags.as_ref().map_or_else(String::new, |flags| about.try_it(flags));
     let to = about.field(field);
+    if changed == Changed::Created && about.finding.severity == Severity::Info {
+        return Text {
+            summary: format!(
+                "{were} when the HPA was created, so the controller set {bound} {ago} ago and ignored \
+                 the metrics"
+            ),
+            evidence,
+            advice: Remedy::Nothing.says(NOTHING_TO_DO),
+            commands: Vec::new(),
+            objects: [about.own(), vec![about.target()]].concat(),
+        };
+    }
     let advice = match changed {
+        Changed::Created => format!("If {bound} is not meant, {change} {to}{hint}."),
         Changed::Replicas => format!("Find out what scaled the target, or {change} {to}{hint}."),
         Changed::Bound | Changed::Unknown => {
             format!("If {bound} is not meant, {change} {to} again{hint}.")

@@ -417,7 +417,11 @@ impl Words for StartingPods {
         }];
         let rules = about.hpa().spec.behavior.as_ref().and_then(|it| it.scale_up.as_ref());
         let present = rules.and_then(|it| it.stabilization_window_seconds).unwrap_or(0);
-        let longer_window = self.longer_window(present, about.now()).and_then(|seconds| {
+        evidence.extend(about.short_window());
+        // At the maximum, nothing is left to hold back.
+        let may_grow = about.pass.decision.replicas_before() < Some(about.hpa().spec.max_replicas);
+        let longer_window = self.longer_window(present, about.now()).filter(|_| may_grow);
+        let longer_window = longer_window.and_then(|seconds| {
             about.patch_spec(&serde_json::json!({
                 "behavior": {"scaleUp": {"stabilizationWindowSeconds": seconds}}
             }))

@@ -34,19 +34,19 @@ impl Remedy {
             | Self::UseAverageValue
             | Self::UseValue
             | Self::SetTarget
-            | Self::RaiseTarget
             | Self::LowerTarget
             | Self::ChangeTarget
-            | Self::RaiseRequestOrTarget
             | Self::SetTolerance
             | Self::ShortenWindow
             | Self::LengthenUpWindow
             | Self::LengthenDownWindow
             | Self::AddBehavior
             | Self::ChangePolicies => Some(Edited::Hpa),
-            Self::SetRequest | Self::RaiseRequest | Self::RaiseSmallRequest | Self::Annotate => {
-                Some(Edited::Template)
-            }
+            Self::SetRequest
+            | Self::RaiseRequest
+            | Self::RaiseSmallRequest
+            | Self::LeaveRoom
+            | Self::Annotate => Some(Edited::Template),
             _ => None,
         }
     }
@@ -149,10 +149,9 @@ remedies! {
     UseAverageValue: Check::Played, "A total multiplies the replicas, or requests are not those of the template.", "The proposal is the total divided by the target, or usage alone decides.";
     SetTarget: Check::Played, "A target is probably in another unit than the value.", "The units agree.";
     RaiseRequest: Check::Played, "Usage has been several times the request since the last rescale.", "Usage is about the target, and the proposal is lower.";
-    RaiseRequestOrTarget: Check::Played, "Each pod uses more memory than the target, or so much that fewer pods are never enough.", "The proposal is lower.";
-    LowerTarget: Check::Played, "Pods at their limits are not above the target.", "Pods at their limits propose more replicas.";
+    LeaveRoom: Check::Played, "Each pod uses more memory than the target, or so much that fewer pods are never enough.", "The pass proposes no more replicas than there are, and fewer if they are at the maximum or only kept.";
+    LowerTarget: Check::Played, "All pods at their limits are not above the target.", "Pods at their limits propose more replicas.";
     SpreadLoad: Check::Shown, "A few pods are at their limits and the others idle.", "It shows what each pod uses.";
-    RaiseTarget: Check::Played, "Rounding up keeps the replicas.", "The metric proposes fewer replicas at this load.";
     SelectOwn: Check::Unplayed(ELSEWHERE), "The scale has no selector that matches the pods.", "The controller finds the pods.";
     KeepOneHpa: Check::Unplayed("which HPA is kept is for the user to say"), "Two HPAs have one target.", "One HPA decides.";
     DeleteFinished: Check::Played, "Finished pods match the selector.", "They no longer count.";
@@ -164,8 +163,8 @@ remedies! {
     EndSooner: Check::Shown, "Ready pods that are being deleted count.", "They are gone sooner, or do not matter.";
     LengthenUpWindow: Check::Played, "Pods that are starting raise the proposal.", "The pass does not scale up further because of them.";
     AddStartupProbe: Check::Unplayed(NEW_PODS), "Pods that are starting raise the proposal, and no longer window is allowed.", "They count when they have warmed up.";
-    SetTolerance: Check::Played, "The tolerance keeps the replicas.", "The metric proposes other replicas.";
-    ChangeTarget: Check::Played, "The tolerance keeps the replicas, and the version has no field for it.", "The pass proposes other replicas at this load.";
+    SetTolerance: Check::Played, "A metric above its target is within the tolerance, and nothing is wrong.", "The metric proposes more replicas.";
+    ChangeTarget: Check::Played, "The same, and the version has no field for the tolerance.", "The pass proposes the replicas that the advice names.";
     ShortenWindow: Check::Played, "An earlier recommendation holds the replicas.", "The replicas follow the metrics sooner.";
     AddBehavior: Check::Played, "An earlier recommendation adds replicas.", "It adds none.";
     RaiseSmallRequest: Check::Unplayed("the load of the next hours is not in the state"), "The controller scales up and down again and again, with a target that little work exceeds.", "Only a lasting load adds replicas.";

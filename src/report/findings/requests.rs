@@ -4,16 +4,17 @@ use serde_json::json;
 
 use super::command::{Command, Edited};
 use super::remedy::Remedy;
-use super::{APART, About, Advice, Text, Words, names, told};
+use super::{APART, About, Advice, Text, Words, exact, first_of, names, told};
 use crate::apimachinery::names::shell_word;
-use crate::apimachinery::quantity::{Format, Quantity};
+use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::findings::requests::{
-    Differing, DilutedByContainer, MemoryBaseline, MissingRequest, RequestTooSmall,
+    AtLimits, Differing, DilutedByContainer, MemoryBaseline, MissingRequest, RequestTooSmall,
     RequestsDifferFromTemplate, ResizeInProgress, Source, UnreachableTarget, Unrequested,
     rounded_request,
 };
+use crate::findings::targets::{OtherRequest, Room};
 use crate::numbers::format_of;
-use crate::report::words::{amount, count, distance, percent, quantity, time, value};
+use crate::report::words::{amount, count, distance, percent, quantity, sentence, time, value};
 use crate::snapshot::hpa::MetricTarget;
 use crate::snapshot::pod::Container;
 use crate::snapshot::surroundings::Replacement;
@@ -506,7 +507,7 @@ impl Words for RequestsDifferFromTemplate {
                 objects: vec![about.target()],
             };
         }
-        let average = average.map(|average| milli(average, resource));
+        let average = average.and_then(|average| rounded_request(resource, average));
         let is_from_vpa = vpa.is_some() || *updated > 0;
         let other = match is_from_vpa {
             true => format!(", or let the VerticalPodAutoscaler leave {resource} alone"),
@@ -517,7 +518,7 @@ impl Words for RequestsDifferFromTemplate {
             if let Some(target) = metrics[*metric].target_mut() {
                 *target = MetricTarget {
                     type_: "AverageValue".to_owned(),
-                    average_value: Quantity::parse(average).ok(),
+                    average_value: Some(average.clone()),
                     ..MetricTarget::default()
                 };
             }
@@ -536,7 +537,7 @@ impl Words for RequestsDifferFromTemplate {
             evidence,
             advice: Remedy::UseAverageValue.says(match average {
                 Some(average) => {
-                    format!("Use {}{other}.", about.average_value(*metric, &average))
+                    format!("Use {}{other}.", about.average_value(*metric, &average.to_string()))
                 }
                 None => format!("Use an AverageValue target{other}."),
             }),
@@ -548,7 +549,7 @@ impl Words for RequestsDifferFromTemplate {
 
 impl Words for MemoryBaseline {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, least, most, target, pods, oldest, newest, percent } = self;
+        let Self { metric, least, most, target, pods, oldest, newest, percent, room } = self;
         let now = about.now();
         let of = |milli: i64| amount(milli, Format::BinarySI);
         let (lowest, highest) = (of(*least), of(*most));
@@ -561,24 +562,92 @@ impl Words for MemoryBaseline {
                 distance(*newest, now)
             ),
         };
-        let flags = percent.and_then(|percent| about.target_flags(*metric, &format!("{percent}%")));
-        let hint = flags.as_deref().map(|flags| about.try_it(flags)).unwrap_or_default();
+        let More { act, name, commands } = room.more(about, *metric);
         let mut evidence = vec![format!("{ages} All use about the same.")];
-        let raised = percent.zip(about.without());
-        evidence.extend(
-            raised.map(|(percent, without)| format!("With a target of {percent}%: {without}.")),
-        );
+        evidence.extend(about.of_requests(*metric));
+        let raised = name.zip(about.without());
+        evidence.extend(raised.map(|(name, without)| format!("With {name}: {without}.")));
+        let share = match percent {
+            Some(percent) => format!(" ({percent}% of the request)"),
+            None => String::new(),
+        };
         Text {
             summary: format!(
-                "each of {} uses {usage} of memory, above the target of {}: more pods do not lower it",
+                "each of {} uses {usage} of memory, above the target of {}{share}: more pods do not \
+                 lower it",
                 count(*pods, "pod"),
                 of(*target)
             ),
             evidence,
-            advice: Remedy::RaiseRequestOrTarget
-                .says(format!("Raise request or target{hint}, or scale on load.")),
-            commands: flags.iter().map(|flags| about.predict(flags)).collect(),
+            advice: Remedy::LeaveRoom.says(format!("{}, or scale on load.", sentence(&act))),
+            commands,
             objects: about.own(),
+        }
+    }
+}
+
+/// How to let pods use more before a metric asks for as many of them.
+pub(super) struct More {
+    /// What to do, as an imperative.
+    pub(super) act: String,
+    /// The new request or target, with an article, if one was found.
+    name: Option<String>,
+    pub(super) commands: Vec<Command>,
+}
+
+impl Room {
+    /// Words it. Requests come first: a higher target only hides that they are too small.
+    pub(super) fn more(&self, about: &About<'_>, metric: usize) -> More {
+        let resource = about.spec(metric).name();
+        if let Some(OtherRequest { container, request }) = &self.request {
+            let flags =
+                format!("--request {}", shell_word(&format!("{container}={resource}={request}")));
+            // The name of the container is in the command.
+            let hint = about.try_it("--request");
+            return More {
+                act: match self.is_tight {
+                    true => format!("raise {resource} request and limit{hint}"),
+                    false => format!("raise the {resource} request to {request}{hint}"),
+                },
+                name: Some(format!("a request of {request}")),
+                commands: vec![about.predict(&flags)],
+            };
+        }
+        if let Some(other) = &self.target {
+            let to = exact(&other.target);
+            let flags = about.target_flags(metric, &to);
+            let hint = flags.as_deref().map(|flags| about.try_it(flags)).unwrap_or_default();
+            return More {
+                act: format!("raise the target{hint}"),
+                name: Some(format!("a target of {to}")),
+                commands: flags.iter().map(|flags| about.predict(flags)).collect(),
+            };
+        }
+        let act = match (about.target_of(metric).average_utilization, self.is_tight) {
+            (Some(_), true) => format!("raise {resource} request and limit"),
+            (Some(_), false) => format!("raise the {resource} request"),
+            (None, true) => format!("raise the {resource} limit and the target"),
+            (None, false) => "raise the target".to_owned(),
+        };
+        More { act, name: None, commands: Vec::new() }
+    }
+}
+
+impl About<'_> {
+    /// Returns a sentence about the pods' limits, or that they have none, if the metric is above all that they request.
+    pub(super) fn of_requests(&self, metric: usize) -> Option<String> {
+        let step = self.step(metric)?;
+        let share = step.proposal()?.current.average_utilization.filter(|share| *share > 100)?;
+        let row = step.pods.iter().find(|row| row.counted.is_some())?;
+        let request = milli(row.request?, &step.name);
+        let pod = &self.pass.input.snapshot.pods[row.pod as usize];
+        let counts = |it: &&Container| step.container.as_deref().is_none_or(|own| *own == *it.name);
+        let limits = pod.running(false).filter(counts).map(|it| it.limits.get(&step.name));
+        let limit = limits.map(|it| it.map(Amount::milli_value)).sum::<Option<i64>>();
+        let of = format!("{share}% is a share of the request, {request} per pod");
+        match limit.map(|limit| milli(limit, &step.name)) {
+            Some(limit) => (limit != request).then(|| format!("{of}, not of the limit, {limit}.")),
+            None => Some(format!("{of}; no limit is set.")),
         }
     }
 }
@@ -626,39 +695,96 @@ impl Words for RequestTooSmall {
 
 impl Words for UnreachableTarget {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, full, tolerance, border, reachable, is_full } = self;
-        let label = about.label(*metric);
-        let resource = about.spec(*metric).name();
-        let target = about.target_of(*metric);
-        let (wanted, border) = match (&target.average_value, target.average_utilization) {
-            (None, Some(percent)) => (format!("{percent}%"), format!("{border}%")),
-            (Some(average), _) => (quantity(average), milli(*border, resource)),
-            (None, None) => return Text::default(),
-        };
-        let mut evidence =
-            vec![format!("The tolerance above the target of {wanted} is {}.", percent(*tolerance))];
-        if let (Some(reachable), Some(without)) = (reachable, about.without()) {
-            evidence.push(format!("With a target of {reachable}%: {without}."));
-        }
-        // Below the limits, the usage of now says nothing about another target.
-        let flags = reachable
-            .filter(|_| *is_full)
-            .and_then(|percent| about.target_flags(*metric, &format!("{percent}%")));
-        let hint = flags.as_ref().map(|_| about.try_it("--target")).unwrap_or_default();
-        Text {
-            summary: format!(
-                "the limits let {label} reach {}, but replicas are added only above {border}",
-                value(Some(about.spec(*metric)), full)
-            ),
-            evidence,
-            advice: Remedy::LowerTarget.says(match reachable {
-                Some(reachable) => {
-                    format!("Lower the target to {reachable}% or less{hint}, or raise the limits.")
+        match &self.by {
+            AtLimits::All { full, tolerance, border, reachable, is_full } => {
+                let summary = value(Some(about.spec(self.metric)), full);
+                out_of_reach(
+                    about,
+                    self.metric,
+                    &summary,
+                    *tolerance,
+                    *border,
+                    *reachable,
+                    *is_full,
+                )
+            }
+            AtLimits::Few { busy, container, usage, limit, others, mean } => {
+                let of = |milli: i64| amount(milli, Format::DecimalSI);
+                let is = if busy.len() == 1 { "is at its" } else { "are at their" };
+                let others = match others {
+                    1 => "the other pod".to_owned(),
+                    others => format!("the other {others} pods"),
+                };
+                let top = about.selector().map(|selector| {
+                    format!("kubectl top pods {} -l {selector} --containers", about.namespace())
+                });
+                Text {
+                    summary: format!(
+                        "{} {is} cpu limit of {}, but with {others} at {}, {} is not above its target",
+                        first_of(busy),
+                        of(*limit),
+                        of(*mean),
+                        about.label(self.metric)
+                    ),
+                    evidence: vec![
+                        format!(
+                            "In {}, {container} uses {} of its limit.",
+                            busy.first().map_or("", |it| it),
+                            of(*usage)
+                        ),
+                        "The controller looks at the average only, so it adds no replicas.".to_owned(),
+                    ],
+                    advice: Remedy::SpreadLoad.says(
+                        "Spread the work: look for sticky sessions, long connections, one consumer.",
+                    ),
+                    commands: top.map(Command::from).into_iter().collect(),
+                    objects: busy.iter().map(|pod| format!("pod/{pod}")).collect(),
                 }
-                None => "Lower the target, or raise the limits.".to_owned(),
-            }),
-            commands: flags.iter().map(|flags| about.predict(flags)).collect(),
-            objects: about.own(),
+            }
         }
+    }
+}
+
+/// Words a target that no load takes the metric above.
+fn out_of_reach(
+    about: &About<'_>,
+    metric: usize,
+    full: &str,
+    tolerance: f64,
+    border: i64,
+    reachable: Option<i32>,
+    is_full: bool,
+) -> Text {
+    let label = about.label(metric);
+    let resource = about.spec(metric).name();
+    let target = about.target_of(metric);
+    let (wanted, border) = match (&target.average_value, target.average_utilization) {
+        (None, Some(percent)) => (format!("{percent}%"), format!("{border}%")),
+        (Some(average), _) => (quantity(average), milli(border, resource)),
+        (None, None) => return Text::default(),
+    };
+    let mut evidence =
+        vec![format!("The tolerance above the target of {wanted} is {}.", percent(tolerance))];
+    if let (Some(reachable), Some(without)) = (reachable, about.without()) {
+        evidence.push(format!("With a target of {reachable}%: {without}."));
+    }
+    // Below the limits, the usage of now says nothing about another target.
+    let flags = reachable
+        .filter(|_| is_full)
+        .and_then(|percent| about.target_flags(metric, &format!("{percent}%")));
+    let hint = flags.as_ref().map(|_| about.try_it("--target")).unwrap_or_default();
+    Text {
+        summary: format!(
+            "the limits let {label} reach {full}, but replicas are added only above {border}"
+        ),
+        evidence,
+        advice: Remedy::LowerTarget.says(match reachable {
+            Some(reachable) => {
+                format!("Lower the target to {reachable}% or less{hint}, or raise the limits.")
+            }
+            None => "Lower the target, or raise the limits.".to_owned(),
+        }),
+        commands: flags.iter().map(|flags| about.predict(flags)).collect(),
+        objects: about.own(),
     }
 }

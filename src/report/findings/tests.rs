@@ -136,10 +136,11 @@ fn remedies_that_work() {
     };
     let alike = {
         let metrics = ["a", "b"].map(|it| external("queue", it, &build::average("10")));
-        let values = [("a", "32"), ("b", "1")].map(|(label, value)| {
+        let values = [("a", "42"), ("b", "1")].map(|(label, value)| {
             json!({"metricName": "queue", "metricLabels": {"q": label}, "value": value})
         });
-        [state(&metrics, &["50m"; 4]), vec![build::external_values(values)]].concat()
+        let items = [state(&metrics, &["50m"; 4]), vec![build::external_values(values)]].concat();
+        with(&items, "ControllerState", &json!({"kubernetesVersion": "v1.30.0"}))
     };
     let most = |items: &[Value], max: i32| {
         with(items, "HorizontalPodAutoscaler", &json!({"spec": {"maxReplicas": max}}))
@@ -159,12 +160,12 @@ fn remedies_that_work() {
     };
     let few = |max: i32| vec![predict(&format!("--max {max}")), patch(json!({"maxReplicas": max}))];
     for (code, items, advice, commands) in [
-        // 3.2 of 4 pods: another target for one of two metrics of a name.
+        // 5% above its target: another one for one of two metrics of a name.
         (
-            Code::Rounding,
+            Code::WithinTolerance,
             alike,
-            "Nothing to do; with a target of 11, it proposes 3 at this load.",
-            vec![predict("--target 'queue{q=a}=11'")],
+            "Nothing to do; with a target of 9.5, it proposes 5 at this load.",
+            vec![predict("--target 'queue{q=a}=9.5'")],
         ),
         (
             Code::AtMax,
@@ -175,7 +176,7 @@ fn remedies_that_work() {
         (
             Code::AtMax,
             most(&queue(&build::average("10"), "900"), 4),
-            "Raise maxReplicas as far as nodes and dependencies can carry it.",
+            "Raise maxReplicas as far as nodes and dependencies can carry it, or the target, 10 per pod.",
             few(16),
         ),
         (
@@ -1299,7 +1300,7 @@ fn what_speaks_against_the_metric_of_a_bound() {
         }));
         items
     };
-    let raise = "Raise maxReplicas as far as nodes and dependencies can carry it.";
+    let raise = "Raise maxReplicas as far as nodes and dependencies can carry it, or the target, 1 per pod.";
     let counter = "Use a rate of served: like a counter, it rises with the age of a pod.";
     for (code, items, want) in [
         (Code::AtMax, queue("90", &["50m"; 4]), raise),
@@ -1897,12 +1898,113 @@ fn a_metric_of_exactly_zero_beside_busy_pods() {
     };
     let at_once = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
     let look =
-        "Look at queue first: it is exactly 0, and the pods use 80% of the cpu that they request.";
+        "Look at queue first: it is exactly 0, and the pods use 120% of the cpu that they request.";
     let advice = |code: Code, value: &str, cpu: &str, behavior: &Value| {
         said(code, &items(value, cpu, behavior)).advice.text()
     };
-    assert_eq!(advice(Code::AtMin, "0", "80m", &at_once), look);
-    assert_eq!(advice(Code::HeldByWindow, "0", "80m", &json!({})), look);
-    assert_ne!(advice(Code::AtMin, "1", "80m", &at_once), look);
-    assert!(advice(Code::HeldByWindow, "0", "20m", &json!({})).starts_with("Wait"));
+    assert_eq!(advice(Code::AtMin, "0", "120m", &at_once), look);
+    assert_eq!(advice(Code::HeldByWindow, "0", "120m", &json!({})), look);
+    assert_ne!(advice(Code::AtMin, "1", "120m", &at_once), look);
+    assert!(advice(Code::HeldByWindow, "0", "60m", &json!({})).starts_with("Wait"));
+}
+
+/// A percentage above 100 is of the request, and not of a limit that is higher, or that there is not.
+#[test]
+fn a_share_above_all_that_is_requested() {
+    let evidence = |limit: Value| {
+        let container = build::with(
+            build::requesting("app", "100m"),
+            &json!({"resources": {"limits": {"cpu": limit}}}),
+        );
+        let items = with(
+            &state(&[cpu()], &["150m"; 4]),
+            "Pod",
+            &json!({"spec": {"containers": [container]}}),
+        );
+        let items = with(&items, "HorizontalPodAutoscaler", &json!({"spec": {"maxReplicas": 4}}));
+        let all = said(Code::AtMax, &items).evidence;
+        all.into_iter().find(|it| it.contains("share of the request"))
+    };
+    let told = "150% is a share of the request, 100m per pod";
+    assert_eq!(evidence(json!("1")), Some(format!("{told}, not of the limit, 1.")));
+    assert_eq!(evidence(Value::Null), Some(format!("{told}; no limit is set.")));
+    // At the limit, both are the same.
+    assert_eq!(evidence(json!("100m")), None);
+}
+
+/// Passes are 15 seconds apart, which a shorter period or window does not change.
+#[test]
+fn what_is_shorter_than_the_time_between_passes() {
+    let policy = |seconds: i32| {
+        let policies = json!([{"type": "Pods", "value": 1, "periodSeconds": seconds}]);
+        let spec = json!({"spec": {"behavior": {"scaleUp": {"policies": policies}}}});
+        with(&state(&[cpu()], &["90m"; 4]), "HorizontalPodAutoscaler", &spec)
+    };
+    let says = |items: &[Value]| {
+        let evidence = said(Code::RateLimited, items).evidence;
+        evidence.into_iter().any(|it| it.starts_with("A period below the 15s"))
+    };
+    assert_eq!([says(&policy(10)), says(&policy(15))], [true, false]);
+    let window = |seconds: i32| {
+        let young = "2026-11-21T05:58:45Z";
+        let mut items = state(&[cpu()], &["50m", "50m", "300m", "300m"]);
+        for name in ["web-2", "web-3"] {
+            let is_it = |it: &&mut Value| it["kind"] == "Pod" && it["metadata"]["name"] == name;
+            let pod = items.iter_mut().find(is_it).unwrap();
+            pod["status"]["startTime"] = json!(young);
+            pod["status"]["conditions"] =
+                json!([{"type": "Ready", "status": "True", "lastTransitionTime": young}]);
+        }
+        let rules = json!({"stabilizationWindowSeconds": seconds});
+        let spec = json!({"spec": {"behavior": {"scaleUp": rules}}});
+        let evidence =
+            said(Code::StartingPods, &with(&items, "HorizontalPodAutoscaler", &spec)).evidence;
+        evidence.into_iter().find(|it| it.contains("has no effect"))
+    };
+    let none =
+        "behavior.scaleUp.stabilizationWindowSeconds (10s) has no effect: passes are 15s apart.";
+    assert_eq!([window(10).as_deref(), window(0).as_deref()], [Some(none), None]);
+}
+
+/// Three pods and four more of the last minute: the policy has been used up, and the limit is the current number.
+#[test]
+fn a_policy_that_is_used_up() {
+    let policies = json!([{"type": "Pods", "value": 2, "periodSeconds": 60}]);
+    let spec = json!({"spec": {"behavior": {"scaleUp": {"policies": policies}}}});
+    let items = with(&state(&[cpu()], &["90m"; 7]), "HorizontalPodAutoscaler", &spec);
+    let events = json!([{"replicas": 4, "time": "2026-11-21T05:59:30Z"}]);
+    let items = with(&items, "ControllerState", &json!({"scaleUpEvents": events}));
+    let text = said(Code::RateLimited, &items);
+    assert_eq!(text.summary, "the metrics propose 13, but the policies allow no change from 7 now");
+    let allows = "2 pods per 60s, counted from 3 at the start of the period, allows 5.";
+    assert_eq!(text.evidence[0], allows);
+}
+
+/// Bytes are shown with one decimal: a threshold that is rounded must still be on its side.
+#[test]
+fn thresholds_in_bytes_hold_as_they_are_shown() {
+    let metric = build::resource("memory", &build::average("77Mi"));
+    let items = state(&[metric], &["10m"; 4]);
+    let containers = json!([{"name": "app", "usage": {"memory": "60Mi"}}]);
+    let items = with(&items, "PodMetrics", &json!({ "containers": containers }));
+    let evidence = said(Code::Rounding, &items).evidence;
+    let told = evidence.iter().find(|it| it.contains("or less")).unwrap();
+    // Three of four times 77Mi are 57.75Mi.
+    assert!(told.starts_with("At 57.7Mi or less"), "{told}");
+}
+
+/// Before the HPA was created, there was one replica, and that is in order.
+#[test]
+fn a_minimum_of_a_new_hpa() {
+    let at = "2026-11-21T05:59:00Z";
+    let created = |created: &str| {
+        let items = state(&[cpu()], &["50m"; 4]);
+        let hpa = json!({"metadata": {"creationTimestamp": created}, "spec": {"minReplicas": 4},
+            "status": {"currentReplicas": 1, "desiredReplicas": 4, "lastScaleTime": at, "conditions": [
+                {"type": "AbleToScale", "status": "True", "reason": "SucceededRescale"}]}});
+        said(Code::BelowMin, &with(&items, "HorizontalPodAutoscaler", &hpa)).advice.text()
+    };
+    assert_eq!(created("2026-11-21T05:58:50Z"), "Nothing to do.");
+    let again = "If 4 is not meant, lower minReplicas again (predict --min 1).";
+    assert_eq!(created("2026-11-20T05:58:50Z"), again);
 }

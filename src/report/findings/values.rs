@@ -2,48 +2,10 @@
 
 use super::command::Command;
 use super::remedy::Remedy;
-use super::{About, Text, Words, first_of};
-use crate::apimachinery::quantity::{Format, Quantity};
-use crate::findings::values::{Clue, StaleSamples, SuspectUnit, UnevenLoad, ValueMultiplies};
-use crate::report::words::{
-    amount, amount_of, count, distance, duration, list, number, percent, time,
-};
-
-impl Words for UnevenLoad {
-    fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, busy, container, usage, limit, others, mean } = self;
-        let of = |milli: i64| amount(milli, Format::DecimalSI);
-        let is = if busy.len() == 1 { "is at its" } else { "are at their" };
-        let others = match others {
-            1 => "the other pod".to_owned(),
-            others => format!("the other {others} pods"),
-        };
-        let top = about.selector().map(|selector| {
-            format!("kubectl top pods {} -l {selector} --containers", about.namespace())
-        });
-        Text {
-            summary: format!(
-                "{} {is} cpu limit of {}, but with {others} at {}, {} is not above its target",
-                first_of(busy),
-                of(*limit),
-                of(*mean),
-                about.label(*metric)
-            ),
-            evidence: vec![
-                format!(
-                    "In {}, {container} uses {} of its limit.",
-                    busy.first().map_or("", |it| it),
-                    of(*usage)
-                ),
-                "The controller looks at the average only, so it adds no replicas.".to_owned(),
-            ],
-            advice: Remedy::SpreadLoad
-                .says("Spread the work: look for sticky sessions, long connections, one consumer."),
-            commands: top.map(Command::from).into_iter().collect(),
-            objects: busy.iter().map(|pod| format!("pod/{pod}")).collect(),
-        }
-    }
-}
+use super::{About, Text, Words};
+use crate::apimachinery::quantity::Quantity;
+use crate::findings::values::{Clue, StaleSamples, SuspectUnit, ValueMultiplies};
+use crate::report::words::{amount_of, count, distance, duration, list, number, percent, time};
 
 impl Words for StaleSamples {
     fn text(&self, about: &About<'_>) -> Text {

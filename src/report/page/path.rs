@@ -179,6 +179,9 @@ impl Words<'_> {
         } else {
             String::new()
         };
-        format!("{bound} {} ({}{select})", rate.replicas, policies.join("; "))
+        // The limit is never beyond the current replicas, though what was changed within the period may be.
+        let is_used_up = rate.policies.iter().all(|limit| limit.replicas != rate.replicas);
+        let used_up = if is_used_up { ", the current number" } else { "" };
+        format!("{bound} {}{used_up} ({}{select})", rate.replicas, policies.join("; "))
     }
 }

@@ -204,6 +204,10 @@ impl<'s> Search<'s> {
         (self.min, self.max)
     }
 
+    pub(super) fn current(&self) -> i32 {
+        self.current
+    }
+
     pub(super) fn end(&self) -> i64 {
         self.end
     }
@@ -273,6 +277,12 @@ impl<'s> Search<'s> {
             }
         }
         all
+    }
+
+    /// What the metric asks for at a value, compared with the current replicas.
+    pub(super) fn asks_at(&mut self, value: i64) -> Result<Option<Ordering>, String> {
+        let seen = self.look(value)?;
+        Ok(seen.proposal.map(|proposal| proposal.cmp(&self.current)))
     }
 
     /// The pass at a value.

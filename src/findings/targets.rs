@@ -1,0 +1,282 @@
+//! Other targets and requests of a metric. Each is found by playing it: the engine runs the pass with it, so that what
+//! is said of it is what the controller does.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::Case;
+use crate::apimachinery::quantity::{Amount, Format, Quantity};
+use crate::engine::decision::{Decision, Direction, Group, MetricStep, PodRow};
+use crate::engine::pods::{counted_containers, counts_as_whole};
+use crate::numbers::format_of;
+use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::MetricTarget;
+use crate::snapshot::metric::ContainerUsage;
+use crate::snapshot::pod::{Container, Pod};
+
+/// Another target of a metric.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OtherTarget {
+    /// The target.
+    pub target: MetricTarget,
+    /// The proposal of the pass with it.
+    pub proposal: i32,
+}
+
+/// Another request of a container, in all pods.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OtherRequest {
+    /// The container.
+    pub container: Box<str>,
+    /// The request.
+    pub request: Quantity,
+}
+
+impl OtherTarget {
+    /// Gives it to a metric of the spec.
+    pub(super) fn apply(&self, snapshot: &mut Snapshot, metric: usize) {
+        if let Some(own) = snapshot.hpa.spec.metrics[metric].target_mut() {
+            own.clone_from(&self.target);
+        }
+    }
+}
+
+impl OtherRequest {
+    /// Gives it to the container in all pods that have it.
+    pub(super) fn apply(&self, snapshot: &mut Snapshot, resource: &str) {
+        for pod in &mut snapshot.pods {
+            let own = pod.containers_mut().filter(|it| it.name == self.container);
+            own.for_each(|container| set_request(container, resource, self.request.amount()));
+        }
+    }
+}
+
+/// What leaves pods more room before a metric asks for as many of them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Room {
+    /// The lowest request with which the pass proposes few enough replicas, if the target is a utilization and the limits
+    /// allow the request.
+    pub request: Option<OtherRequest>,
+    /// The lowest target with which it does, if the target is an amount.
+    pub target: Option<OtherTarget>,
+    /// Whether pods are near their limits or have restarted, so that they need more than a higher target.
+    pub is_tight: bool,
+}
+
+/// Returns the pods that count with their usage in a metric.
+pub(super) fn counted<'p>(
+    case: &Case<'p>,
+    step: &'p MetricStep,
+) -> impl Iterator<Item = (&'p PodRow, &'p Pod)> {
+    let ready = step.pods.iter().filter(|row| row.group == Group::Ready);
+    ready.map(|row| (row, case.pod_of(row)))
+}
+
+/// Targets and requests are changed by at most about this factor.
+const FARTHEST: i64 = 10;
+
+/// Returns the distance between amounts of this size that people state: the second of their digits, of bytes in
+/// `Mi` or `Ki`.
+fn step_at(value: i64, format: Format, digits: u32) -> Option<i64> {
+    const UNITS: [i64; 2] = [1024 * 1024 * 1000, 1024 * 1000];
+    let unit = match format {
+        Format::BinarySI => UNITS.into_iter().find(|unit| value >= *unit).unwrap_or(1000),
+        _ => 1,
+    };
+    let length = (value / unit).max(1).checked_ilog10()? + 1;
+    10_i64.pow(length.saturating_sub(digits)).checked_mul(unit)
+}
+
+/// Returns the amounts above a value that people state, up to the farthest.
+fn higher(value: i64, format: Format, digits: u32) -> Vec<i64> {
+    let next = |value: &i64| {
+        let step = step_at(*value, format, digits)?;
+        (*value / step + 1).checked_mul(step)
+    };
+    let most = value.saturating_mul(FARTHEST);
+    std::iter::successors(next(&value), next).take_while(|it| *it <= most).collect()
+}
+
+/// Returns the amounts below a value that people state, down to the farthest.
+fn lower(value: i64, format: Format, digits: u32) -> Vec<i64> {
+    let next = |value: &i64| {
+        let step = step_at(*value - 1, format, digits)?;
+        Some((*value - 1) / step * step)
+    };
+    let least = (value / FARTHEST).max(1);
+    std::iter::successors(next(&value), next).take_while(|it| *it >= least).collect()
+}
+
+/// Returns what comes of the first value with which a pass does what is wanted, as it does with all that follow.
+fn first<T>(values: &[i64], played: impl Fn(i64) -> Option<T>) -> Option<T> {
+    let first = values.partition_point(|value| played(*value).is_none());
+    played(*values.get(first)?)
+}
+
+/// Returns the nearest target of a metric with which the pass proposes more or fewer than the current replicas: an
+/// amount with two digits, or a whole percentage, with three digits if it is larger. A higher target is for fewer
+/// replicas, a lower one for more.
+pub(super) fn other_target<'p>(
+    case: &Case<'p>,
+    metric: &'p MetricStep,
+    current: i32,
+    side: Direction,
+) -> Option<OtherTarget> {
+    let own = &metric.target;
+    let amount = own.average_value.as_ref().or(own.value.as_ref());
+    let value = own.average_utilization.map(i64::from).or(amount.map(Quantity::milli_value))?;
+    let with = |value: i64| {
+        let quantity = |own: &Quantity| Quantity::from_milli(value, own.format());
+        let target = MetricTarget {
+            type_: own.type_.clone(),
+            value: own.value.as_ref().map(quantity),
+            average_value: own.average_value.as_ref().map(quantity),
+            average_utilization: match own.average_utilization {
+                Some(_) => Some(i32::try_from(value).ok()?),
+                None => None,
+            },
+        };
+        let mut other = OtherTarget { target, proposal: 0 };
+        let decision = case.decide(|snapshot| other.apply(snapshot, metric.index));
+        other.proposal = decision.proposal.filter(|proposal| match side {
+            Direction::Up => *proposal > current,
+            Direction::Down => *proposal < current,
+        })?;
+        Some(other)
+    };
+    let (format, digits) = amount.map_or((Format::DecimalSI, 3), |amount| (amount.format(), 2));
+    let targets = match side {
+        Direction::Down => higher(value, format, digits),
+        Direction::Up => lower(value, format, digits),
+    };
+    // A target that the limits of the pods keep out of reach would end scaling up.
+    first(&targets, with)
+        .filter(|other| limits_keep_below(case, metric, &other.target) != Some(true))
+}
+
+/// Returns what lets a pass propose at most this many replicas, although the pods use what they use.
+pub(super) fn room<'p>(case: &Case<'p>, metric: &'p MetricStep, most: i32) -> Room {
+    let is_tight = is_tight(case, metric);
+    let has_amount = metric.target.average_value.is_some();
+    let target = || other_target(case, metric, most.saturating_add(1), Direction::Down);
+    Room {
+        request: if has_amount { None } else { request(case, metric, most) },
+        target: if has_amount && !is_tight { target() } else { None },
+        is_tight,
+    }
+}
+
+/// Returns the lowest request of the container that uses most, with which the pass proposes at most this many replicas.
+fn request<'p>(case: &Case<'p>, metric: &'p MetricStep, most: i32) -> Option<OtherRequest> {
+    let (rules, only) = (case.rules(), metric.container.as_deref());
+    let resource = &*metric.name;
+    let mut used: BTreeMap<&str, i64> = BTreeMap::new();
+    for (_, pod) in counted(case, metric) {
+        if counts_as_whole(pod, only, &rules) {
+            return None;
+        }
+        let metrics = case.metrics_of(pod)?;
+        for container in counted_containers(pod, only, &rules) {
+            let usage = metrics.usage(resource, Some(&container.name))?;
+            let own = used.entry(&container.name).or_default();
+            *own = own.saturating_add(usage);
+        }
+    }
+    let (name, _) = used.into_iter().max_by_key(|(_, usage)| *usage)?;
+    let pods = || counted(case, metric).map(|(_, pod)| pod);
+    let own = || pods().filter_map(|pod| pod.running(true).find(|it| *it.name == *name));
+    let of = |amount: &Amount| amount.milli_value();
+    let highest = own().filter_map(|it| it.requests.get(resource)).map(of).max()?;
+    let limit = own().filter_map(|it| it.limits.get(resource)).map(of).min();
+    let with = |value: i64| {
+        let request = Quantity::from_milli(value, format_of(resource)).canonicalized();
+        let other = OtherRequest { container: name.into(), request };
+        let proposal = case.decide(|snapshot| other.apply(snapshot, resource)).proposal?;
+        (proposal <= most).then_some(other)
+    };
+    let is_allowed =
+        |it: &OtherRequest| limit.is_none_or(|limit| it.request.milli_value() <= limit);
+    first(&higher(highest, format_of(resource), 2), with).filter(is_allowed)
+}
+
+/// Whether some counted pod has restarted, or uses nearly all of a resource that its limits allow.
+pub(super) fn is_tight<'p>(case: &Case<'p>, metric: &'p MetricStep) -> bool {
+    /// A pod that uses this share of a limit is near it.
+    const NEAR: f64 = 0.9;
+    counted(case, metric).any(|(_, pod)| {
+        let near = |container: &Container| {
+            let usage = case.metrics_of(pod)?.usage(&metric.name, Some(&container.name))?;
+            let limit = container.limits.get(&metric.name)?.milli_value();
+            Some(usage as f64 >= limit as f64 * NEAR)
+        };
+        pod.statuses.iter().any(|status| status.restart_count > 0)
+            || pod.running(true).any(|container| near(container) == Some(true))
+    })
+}
+
+/// Changes an existing request of a container.
+pub(super) fn set_request(container: &mut Container, resource: &str, request: &Amount) {
+    let own = container.requests.0.iter_mut().find(|(name, _)| name == resource);
+    if let Some((_, own)) = own {
+        own.clone_from(request);
+    }
+}
+
+/// Returns the pass on a changed snapshot in which the containers of the counted pods use this share of what their
+/// limits allow; `None` if one has no limit.
+pub(super) fn at_limits<'p>(
+    case: &Case<'p>,
+    step: &'p MetricStep,
+    share: f64,
+    change: impl FnOnce(&mut Snapshot),
+) -> Option<Decision> {
+    let full = full_usage(case, step, share)?;
+    Some(case.decide(|snapshot| {
+        for metrics in &mut snapshot.pod_metrics {
+            if let Some(full) = full.get(&*metrics.name) {
+                metrics.containers.clone_from(full);
+            }
+        }
+        change(snapshot);
+    }))
+}
+
+/// Whether the limits of the counted pods keep a metric from exceeding another target; `None` if that is not
+/// known.
+pub(super) fn limits_keep_below<'p>(
+    case: &Case<'p>,
+    step: &'p MetricStep,
+    target: &MetricTarget,
+) -> Option<bool> {
+    let decision = at_limits(case, step, 1.0, |snapshot| {
+        if let Some(own) = snapshot.hpa.spec.metrics[step.index].target_mut() {
+            own.clone_from(target);
+        }
+    })?;
+    let ratio = decision.metric(step.index)?.proposal()?.ratio;
+    Some(ratio <= 1.0 || case.rules().is_within(&step.tolerance, ratio))
+}
+
+/// Returns what the counted pods use if each container uses this share of what its limit allows, by pod; `None` if a
+/// container whose usage counts has no limit.
+fn full_usage<'p>(
+    case: &Case<'p>,
+    step: &'p MetricStep,
+    share: f64,
+) -> Option<HashMap<&'p str, Vec<ContainerUsage>>> {
+    let mut full = HashMap::new();
+    for (_, pod) in counted(case, step) {
+        let mut containers = case.metrics_of(pod)?.containers.clone();
+        for own in &mut containers {
+            if step.container.as_ref().is_some_and(|only| **only != *own.name) {
+                continue;
+            }
+            let mut all = pod.containers.iter().chain(&pod.init_containers);
+            let container = all.find(|it| it.name == own.name)?;
+            let limit = container.limits.get(&step.name)?.milli_value();
+            let mut usages = own.usage.iter_mut();
+            usages.find(|(resource, _)| *resource == step.name)?.1 = (limit as f64 * share) as i64;
+        }
+        full.insert(&*pod.name, containers);
+    }
+    (!full.is_empty()).then_some(full)
+}

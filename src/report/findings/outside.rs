@@ -410,6 +410,10 @@ impl Words for OtherWriter {
         let take_out = |what: &str| {
             Remedy::TakeOut.says(match (removed, by) {
                 (true, Some(By::Helm)) => format!("If the chart states replicas, {RESET}"),
+                (true, Some(By::ArgoCd)) => {
+                    "If the manifest states replicas, take them out, or have Argo CD ignore them."
+                        .to_owned()
+                }
                 (true, _) => format!("If the manifest states replicas, {RESET}"),
                 (false, _) => format!("Take {what}."),
             })

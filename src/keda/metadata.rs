@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 
 use super::Refused;
-use super::fields::keys;
+use super::keys::keys;
 use crate::apimachinery::names::nearest;
 
 /// Why a scaler gives no name or target.

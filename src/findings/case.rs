@@ -15,7 +15,7 @@ use crate::pass::Pass;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::metric::{Measured, PodMetrics};
 use crate::snapshot::pod::{Pod, REVISION_LABELS};
-use crate::snapshot::surroundings::{Surroundings, Workload};
+use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload};
 use crate::snapshot::{Scale, Snapshot};
 use crate::whatif::overrides;
 
@@ -115,6 +115,12 @@ impl<'p> Case<'p> {
     /// Returns the target itself, if it was read.
     pub(crate) fn workload(&self) -> Option<&'p Workload> {
         self.surroundings().workload(self.target())
+    }
+
+    /// Returns the ScaledObject that owns the HPA, if it was read.
+    pub(crate) fn scaled_object(&self) -> Option<&'p ScaledObject> {
+        let owner = self.snapshot().hpa.scaled_object()?;
+        self.surroundings().scaled_objects.iter().find(|it| it.metadata.name == owner.name)
     }
 
     /// Returns the template that a pod was made from, if its ReplicaSet was read.

@@ -123,6 +123,20 @@ pub(super) fn link(case: &Case<'_>, found: &mut [Finding]) {
 
 /// Returns the finding that another one follows from.
 fn cause_of(case: &Case<'_>, finding: &Finding, found: &[Finding]) -> Option<Code> {
+    cause(case, finding, found).or_else(|| {
+        // Nothing is to be advised on a number that was not measured.
+        let is_measured = |it: &&Finding| match &it.facts {
+            Facts::MetricFailing(it) => it.fallback.is_none(),
+            _ => true,
+        };
+        let other = found.iter().find(|it| !is_measured(it) && it.explains)?;
+        let is_rule = finding.code().rank() == Rank::Rule
+            && !matches!(finding.facts, Facts::SwitchedOff(_) | Facts::BlockedByFailedMetric(_));
+        is_rule.then(|| other.code())
+    })
+}
+
+fn cause(case: &Case<'_>, finding: &Finding, found: &[Finding]) -> Option<Code> {
     let is = |code: Code| found.iter().any(|it| it.code() == code).then_some(code);
     let by = |is_cause: &dyn Fn(&Finding) -> bool| {
         found.iter().find(|it| is_cause(it)).map(Finding::code)

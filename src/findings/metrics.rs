@@ -5,14 +5,18 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 
+use super::pods::{failing, is_alive};
 use super::{Case, Finding, Severity};
 use crate::apimachinery::metadata::Condition;
 use crate::apimachinery::names::{nearest, same_metric};
 use crate::engine::decision::{Block, Group, MetricResult, MetricStep, Step};
+use crate::pass::Pass;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
-use crate::snapshot::pod::Pod;
-use crate::snapshot::surroundings::{ApiService, ServiceReference, served_elsewhere, served_for};
+use crate::snapshot::pod::{ConditionStatus, Phase, Pod};
+use crate::snapshot::surroundings::{
+    ApiService, Fallback, ServiceReference, served_elsewhere, served_for,
+};
 
 /// A metrics API does not answer.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +35,21 @@ pub struct MetricsApiUnavailable {
     pub served_by: Option<ServedBy>,
     /// An adapter that serves another metrics API, if nothing serves this one.
     pub adapter: Option<ServedBy>,
+    /// A pod that should serve it and does not run.
+    pub server: Option<Server>,
+}
+
+/// A pod that should serve a metrics API and does not run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// Its namespace.
+    pub namespace: Box<str>,
+    /// Its name.
+    pub name: Box<str>,
+    /// Why, if it says so: a container, and what that waits for.
+    pub why: Option<(Box<str>, Box<str>)>,
+    /// Whether the scheduler has found no node for it.
+    pub has_no_node: bool,
 }
 
 /// How a metrics API fails to answer.
@@ -93,6 +112,8 @@ pub struct MetricFailing {
     pub refused: Option<Refused>,
     /// The kind of the described object, if that is the error.
     pub unmapped: Option<Unmapped>,
+    /// The replicas that KEDA asks for instead of the value, if the error is hidden behind them.
+    pub fallback: Option<i32>,
     /// What serves the API, if KEDA should and something else does.
     pub served_by: Option<ServedBy>,
 }
@@ -171,6 +192,8 @@ pub struct MetricEmpty {
     pub age: Option<SignedDuration>,
     /// What the API says instead of an empty list, as adapters do whose query for the metric has no result.
     pub message: Option<String>,
+    /// The nodes of the pods, if it is a resource metric.
+    pub nodes: Vec<Box<str>>,
 }
 
 /// A metric fails, and the others propose fewer replicas, which the controller does not accept.
@@ -475,6 +498,7 @@ pub(super) fn without_value(case: &Case<'_>) -> Vec<Finding> {
                     service,
                     served_by: not_of_keda(case, group),
                     adapter: adapter.flatten(),
+                    server: server(case, group),
                 });
             }
             Some(Miss::Unknown(text)) => {
@@ -498,7 +522,8 @@ pub(super) fn without_value(case: &Case<'_>) -> Vec<Finding> {
                 let (message, refused) = (text.to_owned(), Refused::read(text));
                 let unmapped = Unmapped::read(text, spec, case.target());
                 let served_by = not_of_keda(case, group);
-                let facts = MetricFailing { metric, message, refused, unmapped, served_by };
+                let facts =
+                    MetricFailing { metric, message, refused, unmapped, fallback: None, served_by };
                 found.push(failed(case, facts));
             }
             Some(Miss::Empty(text)) => {
@@ -508,15 +533,94 @@ pub(super) fn without_value(case: &Case<'_>) -> Vec<Finding> {
                 let selector = spec.selector();
                 let age = spec.is_resource().then(|| unmeasured_age(case)).flatten();
                 let message = text.map(str::to_owned);
-                let finding = failed(case, MetricEmpty { metric, selector, pods, age, message });
+                let nodes =
+                    case.pods().filter(|_| spec.is_resource()).filter_map(|pod| pod.node.clone());
+                let nodes = nodes.collect::<BTreeSet<_>>().into_iter().collect();
+                let finding =
+                    failed(case, MetricEmpty { metric, selector, pods, age, message, nodes });
                 let severity = if age.is_some() { Severity::Info } else { finding.severity };
                 found.push(Finding { severity, ..finding });
             }
-            None => {}
+            None => found.extend(fallen_back(case, step)),
         }
     }
     found.extend(apis.into_iter().map(|facts| failed(case, facts)));
     found
+}
+
+/// Returns a finding about a value that KEDA puts in the place of one that it cannot read: as many times the target per
+/// replica as its fallback has replicas (`doFallback` of KEDA).
+fn fallen_back(case: &Case<'_>, step: &MetricStep) -> Option<Finding> {
+    let object = case.scaled_object().filter(|it| it.condition("Fallback") == Some(true))?;
+    let Fallback { replicas, behavior, .. } = object.spec.fallback.as_ref()?;
+    let spec = &case.snapshot().hpa.spec.metrics[step.index];
+    let target = step.target.average_value.as_ref()?.milli_value();
+    let total = step.proposal()?.total.as_ref()?.milli_value();
+    let asks_for = |replicas: i32| target.checked_mul(replicas.into()) == Some(total);
+    let current = case.scale().map(|scale| scale.status_replicas);
+    let is_static = matches!(&**behavior, "" | "static");
+    let asked = [Some(*replicas), current.filter(|_| !is_static)];
+    let fallback = asked.into_iter().flatten().find(|replicas| asks_for(*replicas))?;
+    let facts = MetricFailing {
+        metric: step.index,
+        message: String::new(),
+        refused: None,
+        unmapped: None,
+        fallback: Some(fallback),
+        served_by: None,
+    };
+    let decides = case.decision().winner().is_some_and(|winner| winner.index == step.index)
+        && case.decision().block().is_none();
+    (spec.api_group() == EXTERNAL).then(|| match decides {
+        true => Finding::explaining(Severity::Warning, facts),
+        false => Finding::aside(Severity::Warning, facts),
+    })
+}
+
+/// Returns a metric that decides with a value of exactly 0 while the pods are busy, with the cpu that they use as a
+/// share of what they request: some adapters count a query without a result as 0.
+pub(crate) fn zero_while_busy(pass: &Pass) -> Option<(usize, f64)> {
+    /// Pods that have nothing to do seldom use all that they request.
+    const BUSY: f64 = 1.0;
+    let case = Case::new(pass);
+    let step = case.decision().winner().filter(|step| !step.is_resource())?;
+    let proposal = step.proposal()?;
+    let own = [&proposal.total, &proposal.current.value, &proposal.current.average_value];
+    let value = own.into_iter().flatten().next()?;
+    let (mut used, mut requested) = (0.0, 0.0);
+    for pod in case.pods().filter(|pod| pod.phase == Phase::Running) {
+        used += case.metrics_of(pod)?.usage("cpu", None)? as f64;
+        for container in pod.running(false) {
+            requested += container.requests.get("cpu")?.milli_value() as f64;
+        }
+    }
+    let share = used / requested;
+    (value.milli_value() == 0 && share >= BUSY).then_some((step.index, share))
+}
+
+/// Returns a pod that should serve a metrics API and does not run, if the input has it.
+fn server(case: &Case<'_>, group: &str) -> Option<Server> {
+    let behind = service(case, group).and_then(|it| it.spec.service.as_ref());
+    let behind = behind.map(|it| (&*it.namespace, &*it.name));
+    let usual = ("kube-system", "metrics-server");
+    let (namespace, name) = behind.or((group == "metrics.k8s.io").then_some(usual))?;
+    let own = case.surroundings().servers.iter().filter(|pod| {
+        let rest = pod.name.strip_prefix(name);
+        pod.namespace.as_deref() == Some(namespace)
+            && rest.is_some_and(|rest| rest.starts_with('-'))
+            && is_alive(pod)
+    });
+    let is_ready = |pod: &Pod| pod.ready.is_some_and(|it| it.status == ConditionStatus::True);
+    // One that runs is enough.
+    let mut down = own.clone().filter(|pod| !is_ready(pod));
+    let pod = down.next().filter(|_| !own.clone().any(|pod| is_ready(pod)))?;
+    let why = failing(pod).map(|(container, reason)| (container.into(), reason.into()));
+    Some(Server {
+        namespace: namespace.into(),
+        name: pod.name.clone(),
+        why,
+        has_no_node: pod.unschedulable.is_some(),
+    })
 }
 
 /// `blocked-by-failed-metric`

@@ -5,6 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::last_pass::LastPass;
+use super::path::primary;
 use super::writer::{By, by};
 use super::{Case, Finding, Severity, path};
 use crate::apimachinery::annotations::{
@@ -87,6 +88,8 @@ pub struct PausedByKeda {
     pub disabled: Vec<Direction>,
     /// The replicas to which KEDA pauses the target with the bounds of the HPA, as old versions do.
     pub fixed: Option<i32>,
+    /// Whether Flagger has paused it, which runs another workload between releases.
+    pub by_flagger: bool,
 }
 
 impl PausedByKeda {
@@ -341,8 +344,7 @@ fn not_found(case: &Case<'_>) -> Missing {
 pub(super) fn paused_by_keda(case: &Case<'_>) -> Option<Finding> {
     let hpa = &case.snapshot().hpa;
     let owner = hpa.scaled_object()?;
-    let object = case.surroundings().scaled_objects.iter();
-    let object = object.into_iter().find(|it| it.metadata.name == owner.name);
+    let object = case.scaled_object();
     let set = |annotation| object.filter(|it| it.is_set(annotation)).map(|_| annotation);
     let whole = object.and_then(ScaledObject::paused_by);
     let each = [whole, set(KEDA_PAUSED_SCALE_IN), set(KEDA_PAUSED_SCALE_OUT)];
@@ -365,9 +367,13 @@ pub(super) fn paused_by_keda(case: &Case<'_>) -> Option<Finding> {
     });
     let bounds = (hpa.spec.min_replicas, hpa.spec.max_replicas);
     let fixed = fixed.filter(|replicas| bounds == (Some(*replicas), *replicas));
-    let facts = PausedByKeda { object: owner.name.clone(), annotations, disabled, fixed };
+    let by_flagger = object.is_some_and(|it| it.is_written_by_flagger() || primary(case).is_some());
+    let by_flagger = by_flagger && whole.is_some();
+    let facts =
+        PausedByKeda { object: owner.name.clone(), annotations, disabled, fixed, by_flagger };
     // One direction is paused on purpose, and the HPA still works in the other.
-    let severity = if facts.is_whole() { Severity::Warning } else { Severity::Info };
+    let is_meant = by_flagger || !facts.is_whole();
+    let severity = if is_meant { Severity::Info } else { Severity::Warning };
     Some(match without == case.answer() {
         // The target stays as KEDA left it, until KEDA has taken the HPA away.
         true if facts.is_whole() => Finding::explaining(severity, facts),

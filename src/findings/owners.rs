@@ -5,12 +5,15 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use super::case::Top;
+use super::path;
 use super::pods::is_alive;
 use super::{Case, Finding, Severity};
 use crate::apimachinery::selector::Selector;
 use crate::engine::decision::{Block, Group, MetricResult, MetricStep, Path};
 use crate::snapshot::by_name::Names;
+use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::Pod;
+use crate::snapshot::surroundings::{Canary, ScaleDown, Workload};
 
 /// The scale of the target has no selector, or a malformed one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +57,8 @@ pub struct SharedPods {
     pub pods: Vec<Box<str>>,
     /// Whether the version refuses to scale because of that.
     pub is_refused: bool,
+    /// The ScaledObject that creates one of the HPAs, with that HPA.
+    pub of_keda: Option<(String, String)>,
 }
 
 /// Another HPA that matches the same pods.
@@ -74,6 +79,51 @@ pub struct ForeignPods {
     pub of: Vec<OwnedPods>,
     /// Their part of what a metric measures.
     pub share: Option<Share>,
+    /// Why pods of one template are those of two objects, if that is so.
+    pub referred: Option<Referred>,
+}
+
+/// A Rollout whose template is that of a workload (`spec.workloadRef`), both of which have pods.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Referred {
+    /// The Rollout.
+    pub rollout: CrossVersionObjectReference,
+    /// The workload.
+    pub workload: CrossVersionObjectReference,
+    /// Whether the Rollout is the target.
+    pub is_target: bool,
+    /// What it does with the replicas of the workload, if that is stated.
+    pub scale_down: Option<ScaleDown>,
+    /// Another HPA, which scales the Rollout.
+    pub hpa: Option<String>,
+}
+
+impl Referred {
+    fn of(case: &Case<'_>) -> Option<Self> {
+        let target = case.workload()?;
+        let of = |rollout: &Workload, is_target: bool| {
+            let mut others = case.snapshot().stored_hpas();
+            let other = others.find(|it| it.hpa.reference() == rollout.reference());
+            Some(Self {
+                rollout: rollout.to_reference(),
+                workload: (**rollout.template_of.as_ref()?).clone(),
+                is_target,
+                scale_down: rollout.scale_down,
+                hpa: other.map(|it| it.hpa.name.clone()).filter(|_| !is_target),
+            })
+        };
+        of(target, true).or_else(|| of(path::rollout(case)?, false))
+    }
+
+    /// Whether it is the owner of some pods.
+    fn owns(&self, owner: &Owner) -> bool {
+        let CrossVersionObjectReference { kind, name, .. } =
+            if self.is_target { &self.workload } else { &self.rollout };
+        match owner {
+            Owner::Object(own) | Owner::NotCounted(own) => *own == format!("{kind}/{name}"),
+            Owner::NoOne => false,
+        }
+    }
 }
 
 /// The pods of an owner.
@@ -117,6 +167,8 @@ pub struct OldRevisionPods {
     pub replicas: i32,
     /// As many pods of other revisions as there are pods beyond the replicas, by name.
     pub beyond: Vec<Box<str>>,
+    /// Whether a canary keeps all stable pods, as something else shifts the traffic.
+    pub keeps_stable: bool,
 }
 
 /// The pods of a revision that count.
@@ -212,7 +264,12 @@ pub(super) fn shared(case: &Case<'_>) -> Option<Finding> {
     // Two HPAs of one target set its replicas in turn.
     let own = case.snapshot().hpa.reference();
     let decides = others.iter().any(|other| other.target == own);
-    let facts = SharedPods { others, pods, is_refused };
+    let all = || {
+        let others = case.snapshot().stored_hpas().map(|other| &other.hpa);
+        std::iter::once(&case.snapshot().hpa).chain(others.filter(|it| it.reference() == own))
+    };
+    let of_keda = all().find_map(|it| Some((it.scaled_object()?.name.clone(), it.name.clone())));
+    let facts = SharedPods { others, pods, is_refused, of_keda };
     Some(match is_refused {
         true => Finding::explaining(Severity::Error, facts),
         false if decides => Finding::explaining(Severity::Warning, facts),
@@ -242,8 +299,10 @@ pub(super) fn foreign(case: &Case<'_>) -> Option<Finding> {
     let names: Names<&str> = of.values().flatten().map(|name| &**name).collect();
     let (share, without) =
         (share(case, &names), case.without_pods(|pod| names.contains(&pod.name)));
+    let is_referred = |it: &Referred| of.keys().all(|owner| it.owns(owner));
+    let referred = Referred::of(case).filter(is_referred);
     let of = of.into_iter().map(|(owner, pods)| OwnedPods { owner, pods }).collect();
-    let facts = ForeignPods { of, share };
+    let facts = ForeignPods { of, share, referred };
     Some(case.weigh(facts, without, Severity::Warning))
 }
 
@@ -337,7 +396,10 @@ pub(super) fn old_revision(case: &Case<'_>) -> Option<Finding> {
         })
         .collect();
     revisions.sort_by_key(|it| (!it.is_current, std::cmp::Reverse(it.pods)));
-    let facts = OldRevisionPods { revisions, replicas: scale.spec_replicas, beyond };
+    let strategy = case.workload().and_then(|target| target.strategy.as_ref());
+    let canary = strategy.and_then(|strategy| strategy.canary.as_ref());
+    let keeps_stable = canary.is_some_and(Canary::keeps_stable_pods);
+    let facts = OldRevisionPods { revisions, replicas: scale.spec_replicas, beyond, keeps_stable };
     let mut finding = case.weigh(facts, without, Severity::Info);
     if !is_long {
         finding.severity = Severity::Info;

@@ -23,7 +23,7 @@ use crate::snapshot::hpa::{
 };
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::pod::Phase;
-use crate::snapshot::surroundings::Workload;
+use crate::snapshot::surroundings::{ScaleDown, Workload};
 use crate::whatif::thresholds::{Borders, Scale};
 
 /// A metric is off its target but within the tolerance.
@@ -316,9 +316,20 @@ pub enum Keeper {
         primary: Option<String>,
     },
     /// This Rollout runs the pods of the target, whose template it refers to.
-    Rollout(CrossVersionObjectReference),
+    Rollout {
+        /// The Rollout.
+        rollout: CrossVersionObjectReference,
+        /// When it scales down the target, if it says so.
+        scale_down: Option<ScaleDown>,
+        /// An HPA that scales the Rollout already.
+        hpa: Option<String>,
+    },
     /// KEDA has no active trigger.
     Keda,
+    /// Argo Rollouts: a Rollout that was not read runs pods of this template.
+    Rollouts,
+    /// The object that owns the target sets its replicas.
+    Owner(String),
     /// A manifest states 0 replicas.
     Manifest,
     /// A person or a program.
@@ -967,7 +978,18 @@ pub(super) fn switched_off(case: &Case<'_>) -> Option<Finding> {
     let writer = writer.filter(|_| observed.is_none());
     let hpa = &case.snapshot().hpa;
     let keeper = match (rollout(case), writer) {
-        (Some(own), _) if observed.is_none() => Some(Keeper::Rollout(own.to_reference())),
+        (Some(own), _) if observed.is_none() => {
+            let mut others = case.snapshot().stored_hpas();
+            let other = others.find(|it| it.hpa.reference() == own.reference());
+            Some(Keeper::Rollout {
+                rollout: own.to_reference(),
+                scale_down: own.scale_down,
+                hpa: other.map(|it| it.hpa.name.clone()),
+            })
+        }
+        _ if observed.is_none() && hpa.scaled_object().is_none() && is_scaled_by_keda(case) => {
+            Some(Keeper::Keda)
+        }
         (_, Some((manager, _))) => Some(keeper(case, manager)),
         // The name that Flagger gives says enough where no one says who wrote the replicas.
         (_, None) if observed.is_none() => {
@@ -983,7 +1005,8 @@ pub(super) fn switched_off(case: &Case<'_>) -> Option<Finding> {
     };
     // Scaling from zero is KEDA's part, and the pause has its own finding.
     let severity = match (hpa.scaled_object(), keeper) {
-        (None, None | Some(Keeper::Manifest | Keeper::Other | Keeper::Rollout(_)))
+        (_, Some(Keeper::Rollout { hpa: None, .. } | Keeper::Rollouts)) => Severity::Warning,
+        (None, None | Some(Keeper::Manifest | Keeper::Other | Keeper::Owner(_)))
             if observed.is_none() =>
         {
             Severity::Warning
@@ -993,15 +1016,20 @@ pub(super) fn switched_off(case: &Case<'_>) -> Option<Finding> {
     Some(Finding::explaining(severity, facts))
 }
 
+/// Whether a ScaledObject scales the target beside the HPA, as one that takes it over once it has an HPA.
+fn is_scaled_by_keda(case: &Case<'_>) -> bool {
+    case.surroundings().scaled_objects.iter().any(|it| it.is_of(case.target()))
+}
+
 /// Returns the Rollout that has its template from the target, and may keep that at 0.
-fn rollout<'p>(case: &Case<'p>) -> Option<&'p Workload> {
+pub(super) fn rollout<'p>(case: &Case<'p>) -> Option<&'p Workload> {
     let target = case.workload()?;
     case.surroundings().workloads.iter().find(|it| target.is_template_of(it))
 }
 
 /// Returns the workload that Flagger runs instead of the target, by the name that it gives
 /// (`Canary.GetPrimaryName`).
-fn primary<'p>(case: &Case<'p>) -> Option<&'p Workload> {
+pub(super) fn primary<'p>(case: &Case<'p>) -> Option<&'p Workload> {
     let target = case.target();
     let name = format!("{}-primary", target.name);
     let mut workloads = case.surroundings().workloads.iter();
@@ -1016,10 +1044,13 @@ fn keeper(case: &Case<'_>, manager: &str) -> Keeper {
     }
     let managed = case.workload().map_or(&[][..], |target| &target.metadata.managed_fields);
     let last = managed.iter().filter(|it| it.owns(SpecField::Replicas)).max_by_key(|it| it.time);
-    match manager.contains("keda") {
-        true => Keeper::Keda,
-        false if last.is_some_and(|it| by(it).is_of_manifest()) => Keeper::Manifest,
-        false => Keeper::Other,
+    let owner = case.workload().and_then(|target| target.metadata.controller());
+    match owner {
+        _ if manager.contains("keda") => Keeper::Keda,
+        _ if manager.contains("rollouts") => Keeper::Rollouts,
+        Some(owner) => Keeper::Owner(format!("{}/{}", owner.kind, owner.name)),
+        None if last.is_some_and(|it| by(it).is_of_manifest()) => Keeper::Manifest,
+        None => Keeper::Other,
     }
 }
 

@@ -10,6 +10,7 @@ use crate::calendar::Calendar;
 use crate::engine::decision::{Group, MetricResult, MetricStep, PodRow};
 use crate::pass::Pass;
 use crate::snapshot::by_name::Names;
+use crate::snapshot::evidence::TRIGGERED;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::pod::{ConditionStatus, ContainerStatus, Phase, Pod};
 
@@ -35,6 +36,8 @@ pub struct FinishedPods {
     pub missing_in: Vec<usize>,
     /// The first metric that fails, if none fails without these pods.
     pub fails: Option<usize>,
+    /// The owner of one of them, as `Kind/name`, if it may still need it: it is no controller of replicas.
+    pub owner: Option<String>,
 }
 
 /// Pods that are not ready or have no metrics do not count, and the result would differ if they did.
@@ -50,8 +53,10 @@ pub struct UncountedPods {
     pub count: bool,
     /// They use so little that the result would be the same if they counted; without them it would differ.
     pub idle: bool,
-    /// The node that several of them are on, all together, while other pods of the target are on other nodes.
-    pub node: Option<Box<str>>,
+    /// The nodes that they are on while other pods of the target are on others: one, or all those without metrics.
+    pub nodes: Vec<Box<str>>,
+    /// Whether all of them are ready and without metrics, and the pods with metrics are on other nodes.
+    pub unscraped: bool,
 }
 
 /// How a pod is left out.
@@ -178,15 +183,42 @@ pub struct UnschedulablePods {
     pub since: Option<Timestamp>,
     /// Whether the metrics propose more pods than have a node.
     pub are_needed: bool,
+    /// What the cluster autoscaler says of one of them last.
+    pub autoscaler: Option<Autoscaler>,
 }
 
-/// Returns the one node that several pods are on, if the target has pods on others.
-fn node_of(case: &Case<'_>, pods: &[Uncounted]) -> Option<Box<str>> {
-    let nodes = pods.iter().map(|it| case.pod_of(&it.row).node.as_deref());
-    let nodes: BTreeSet<Option<&str>> = nodes.collect();
-    let (1, Some(Some(node))) = (nodes.len(), nodes.first()) else { return None };
-    let others = case.pods().filter_map(|pod| pod.node.as_deref());
-    (pods.len() > 1 && others.into_iter().any(|other| other != *node)).then(|| (*node).into())
+/// What the cluster autoscaler says of a pod.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Autoscaler {
+    /// Whether it adds a node for it.
+    pub adds: bool,
+    /// Its message.
+    pub message: String,
+    /// When it last said so.
+    pub at: Option<Timestamp>,
+}
+
+/// Returns the nodes of some pods, if all other pods of the target are on others, and whether nothing on those nodes
+/// has metrics, although the pods are ready.
+fn nodes_of(case: &Case<'_>, pods: &[Uncounted]) -> (Vec<Box<str>>, bool) {
+    let own: Option<BTreeSet<&str>> =
+        pods.iter().map(|it| case.pod_of(&it.row).node.as_deref()).collect();
+    let Some(own) = own else { return (Vec::new(), false) };
+    let names: BTreeSet<&str> = pods.iter().map(|it| &*case.pod_of(&it.row).name).collect();
+    let others = case.pods().filter(|pod| !names.contains(&*pod.name));
+    let others: BTreeSet<&str> = others.filter_map(|pod| pod.node.as_deref()).collect();
+    let is_unscraped = |it: &Uncounted| {
+        let pod = case.pod_of(&it.row);
+        let is_ready = pod.ready.is_some_and(|it| it.status == ConditionStatus::True);
+        let is_resource = case.decision().metric(it.metric).is_some_and(MetricStep::is_resource);
+        it.row.group == Group::Missing && is_resource && is_ready && !is_young(case, pod)
+    };
+    let are_apart = !others.is_empty() && own.is_disjoint(&others);
+    let unscraped = are_apart && pods.iter().all(is_unscraped);
+    let is_one = pods.len() > 1 && own.len() == 1 && others.iter().any(|it| !own.contains(it));
+    let shown =
+        if unscraped || is_one { own.into_iter().map(Into::into).collect() } else { Vec::new() };
+    (shown, unscraped)
 }
 
 /// `finished-pods`
@@ -206,7 +238,13 @@ pub(super) fn finished(case: &Case<'_>) -> Option<Finding> {
     let mut failing = case.metrics().filter(|it| matches!(it.result, MetricResult::Error(_)));
     let mended = case.answer().proposal.is_none() && without.proposal.is_some();
     let fails = failing.next().filter(|_| mended).map(|step| step.index);
-    let facts = FinishedPods { succeeded, failed, missing_in, fails };
+    // Those that keep a number of pods replace a finished one at once, and count it no more.
+    const OF_REPLICAS: [&str; 4] =
+        ["ReplicaSet", "StatefulSet", "ReplicationController", "DaemonSet"];
+    let owners = case.pods().filter(|pod| is_finished(pod)).filter_map(|pod| pod.owner.as_deref());
+    let mut others = owners.filter(|owner| !OF_REPLICAS.contains(&&*owner.kind));
+    let owner = others.next().map(|owner| format!("{}/{}", owner.kind, owner.name));
+    let facts = FinishedPods { succeeded, failed, missing_in, fails, owner };
     Some(case.weigh(facts, without, Severity::Info))
 }
 
@@ -275,7 +313,8 @@ fn left_out(case: &Case<'_>, found: &[Finding]) -> Option<Finding> {
     pods.sort_by_key(is_explained);
     let is_ordinary = pods.first().is_some_and(is_explained);
     let of = case.pods().filter(|pod| is_alive(pod)).count().max(pods.len());
-    let facts = UncountedPods { node: node_of(case, &pods), pods, of, count: false, idle };
+    let (nodes, unscraped) = nodes_of(case, &pods);
+    let facts = UncountedPods { nodes, unscraped, pods, of, count: false, idle };
     Some(match other.proposal {
         None if keeps_from_answer => Finding::explaining(Severity::Error, facts),
         None => return None,
@@ -314,7 +353,8 @@ fn counted_unready(case: &Case<'_>) -> Option<Finding> {
     }
     let pods: Vec<Uncounted> = rows.into_iter().map(|&row| Uncounted { metric, row }).collect();
     let of = case.pods().filter(|pod| is_alive(pod)).count();
-    let facts = UncountedPods { node: node_of(case, &pods), pods, of, count: true, idle: false };
+    let (nodes, unscraped) = nodes_of(case, &pods);
+    let facts = UncountedPods { nodes, unscraped, pods, of, count: true, idle: false };
     Some(Finding { without: Some(unready), ..Finding::explaining(Severity::Info, facts) })
 }
 
@@ -525,9 +565,21 @@ pub(super) fn unschedulable(case: &Case<'_>) -> Option<Finding> {
         .decision()
         .proposal
         .is_none_or(|proposal| usize::try_from(proposal).is_ok_and(|proposal| proposal > placed));
-    let facts = UnschedulablePods { pods: names(pods.iter().copied()), message, since, are_needed };
+    let said = case.pass.input.evidence.pods.iter();
+    let said = said.filter(|it| pods.iter().any(|pod| *pod.name == *it.name));
+    let autoscaler = said.max_by_key(|it| it.last).map(|it| Autoscaler {
+        adds: it.reason == TRIGGERED,
+        message: it.message.clone(),
+        at: it.last,
+    });
+    let is_coming = autoscaler.as_ref().is_some_and(|it| {
+        it.adds && it.at.and_then(|at| case.since(at)).is_some_and(|ago| ago < NEW_NODE)
+    });
+    let pods_of = names(pods.iter().copied());
+    let facts = UnschedulablePods { pods: pods_of, message, since, are_needed, autoscaler };
     let mut finding = case.weigh(facts, ready, Severity::Warning);
-    let is_late = pods.iter().any(|pod| case.age(pod).is_some_and(|age| age >= NEW_NODE));
+    let is_late =
+        !is_coming && pods.iter().any(|pod| case.age(pod).is_some_and(|age| age >= NEW_NODE));
     if !is_late || !are_needed {
         finding.severity = Severity::Info;
     }

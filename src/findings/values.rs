@@ -8,6 +8,7 @@ use super::{Case, Facts, Finding, Severity};
 use crate::apimachinery::quantity::{Amount, Format, Quantity};
 use crate::engine::decision::{Because, Group, MetricStep};
 use crate::engine::pods::counted_containers;
+use crate::keda;
 use crate::snapshot::by_name::Names;
 use crate::snapshot::clock::Why;
 use crate::snapshot::hpa::MetricTarget;
@@ -60,6 +61,11 @@ pub enum Clue {
     Share,
     /// The metric is a time, judging by its name, and its target has the suffix `m`, which is not for milliseconds.
     Milliseconds,
+    /// The value is an average or a quantile, and the target one per replica, which divides it by the replicas.
+    Divided {
+        /// Whether its query says so; if not, its name does.
+        by_query: bool,
+    },
 }
 
 /// A target for the total value multiplies the replicas as long as the value stays.
@@ -75,6 +81,8 @@ pub struct ValueMultiplies {
     pub proposals: Vec<i32>,
     /// The proposal with the same number as a target per replica.
     pub average: i32,
+    /// Whether it is a time, a share or an average, by its name or its query, which more replicas should lower.
+    pub is_average: bool,
 }
 
 /// `stale-samples`
@@ -171,7 +179,60 @@ pub(super) fn suspect_unit(case: &Case<'_>) -> Vec<Finding> {
         };
         Some(finding.without(without))
     };
-    case.metrics().filter_map(finding).collect()
+    let divided = |step: &MetricStep| {
+        let facts = divided(case, step)?;
+        let without = case.without(|snapshot| {
+            if let Some(target) = snapshot.hpa.spec.metrics[step.index].target_mut() {
+                target.type_ = "Value".to_owned();
+                target.value = target.average_value.take();
+            }
+        });
+        Some(
+            match without.proposal > case.answer().proposal {
+                true => Finding::explaining(Severity::Warning, facts),
+                false => Finding::aside(Severity::Info, facts),
+            }
+            .without(without),
+        )
+    };
+    case.metrics().filter_map(|step| finding(step).or_else(|| divided(step))).collect()
+}
+
+/// Returns a value that is above its target, unless it is divided by the replicas, on which it does not depend.
+fn divided(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
+    let proposal = step.proposal().filter(|_| step.is_total())?;
+    let target = step.target.average_value.as_ref()?;
+    let total = proposal.total.as_ref()?;
+    let by_query = says_per_pod(case, step);
+    if !by_query && !is_average(&step.name) {
+        return None;
+    }
+    let ratio = total.milli_value() as f64 / target.milli_value() as f64;
+    let hides = ratio > 1.0 + step.tolerance.up
+        && case.decision().replicas_before().is_some_and(|current| proposal.replicas <= current);
+    hides.then(|| SuspectUnit {
+        metric: step.index,
+        current: total.clone(),
+        target: target.clone(),
+        ratio,
+        meant: target.clone(),
+        clue: Clue::Divided { by_query },
+    })
+}
+
+/// Whether the query of KEDA's trigger says that a metric does not grow with the pods.
+fn says_per_pod(case: &Case<'_>, step: &MetricStep) -> bool {
+    let spec = &case.snapshot().hpa.spec.metrics[step.index];
+    let query = case.scaled_object().and_then(|object| keda::prometheus_query(object, spec));
+    query.is_some_and(keda::is_per_pod)
+}
+
+/// Whether a metric is an average or a quantile, judging by a word of its name.
+fn is_average(name: &str) -> bool {
+    const WORDS: [&str; 8] = ["avg", "average", "mean", "p50", "p90", "p95", "p99", "latency"];
+    let name = name.to_lowercase();
+    let mut words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
+    words.any(|word| WORDS.contains(&word))
 }
 
 fn suspect(case: &Case<'_>, step: &MetricStep) -> Option<SuspectUnit> {
@@ -438,8 +499,10 @@ pub(super) fn value_multiplies(case: &Case<'_>, found: &[Finding]) -> Option<Fin
     let without = case.without(per_replica);
     // At the maximum, it has come to where only the bound ends it.
     let is_far = proposal.ratio >= FAR || proposal.replicas > case.snapshot().hpa.spec.max_replicas;
-    let is_far = is_far && !falls_with_replicas(&step.name);
-    let facts = ValueMultiplies { metric, current, target: target.clone(), proposals, average };
+    let is_average = falls_with_replicas(&step.name) || says_per_pod(case, step);
+    let is_far = is_far && !is_average;
+    let target = target.clone();
+    let facts = ValueMultiplies { metric, current, target, proposals, average, is_average };
     let severity = if is_far { Severity::Warning } else { Severity::Info };
     Some(Finding::explaining(severity, facts).without(without))
 }

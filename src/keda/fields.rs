@@ -8,7 +8,8 @@ use serde_json::{Map, Value as Json, from_str};
 
 use super::Refused;
 use super::glob::is_glob;
-use super::metadata::{Found, Metadata, Source};
+use super::keys::Source;
+use super::metadata::{Found, Metadata};
 use crate::apimachinery::go;
 use crate::apimachinery::selector::Selector;
 
@@ -37,41 +38,8 @@ use crate::apimachinery::selector::Selector;
 /// | `selector` | a selector of labels |
 const FIELDS: &str = include_str!("fields.txt");
 
-/// For types of triggers, the names of all fields that their scalers read from the metadata or the environment (of
-/// some, with a `*` at its end, only the beginning), after the order in which they look for them: in the metadata
-/// (`m`), the environment (`e`), and authentication (`a`).
-const KEYS: &str = include_str!("keys.txt");
-
-/// The fields of a type: each with its order.
-fn fields(type_: &str) -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
-    let lines = KEYS.lines().filter_map(|line| line.split_once(' '));
-    let mut own = lines.filter(|(types, _)| types.split(',').any(|own| own == type_));
-    let groups = own.next().map_or("", |(_, groups)| groups).split(' ');
-    let groups = groups.filter_map(|group| group.split_once('='));
-    groups.flat_map(|(order, names)| names.split(',').map(move |name| (name, order)))
-}
-
-/// Returns the names of the fields that the scaler of a type reads.
-pub(super) fn keys(type_: &str) -> impl Iterator<Item = &'static str> + Clone {
-    fields(type_).map(|(name, _)| name)
-}
-
-/// Returns where the scaler of a type looks for a field, in this order; nothing if it does not read it.
-pub(super) fn order(type_: &str, name: &str) -> impl Iterator<Item = Source> + use<> {
-    let is_it = |own: &str| match own.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => own == name,
-    };
-    let own = fields(type_).find(|(own, _)| is_it(own));
-    own.map_or("", |(_, order)| order).chars().map(|letter| match letter {
-        'e' => Source::Environment,
-        'a' => Source::Authentication,
-        _ => Source::Metadata,
-    })
-}
-
 /// The rules for the fields of a type: pairs of kind and name.
-fn rules(type_: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(super) fn rules(type_: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = FIELDS.lines().filter_map(|line| line.split_once(' '));
     let mut own = lines.filter(move |(types, _)| types.split(',').any(|own| own == type_));
     let rules = own.next().map_or("", |(_, rules)| rules);
@@ -288,49 +256,8 @@ fn is_kafka_version(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{FIELDS, KEYS, Source, is_range, keys, order, rules, separator};
+    use super::{FIELDS, is_range, separator};
     use crate::keda::scalers::scaler;
-
-    /// Each type has its fields, and those with a rule are among them.
-    #[test]
-    fn fields_with_a_rule_are_read() {
-        for line in KEYS.lines() {
-            let (types, _) = line.split_once(' ').expect("types and names");
-            for type_ in types.split(',') {
-                assert!(matches!(type_, "cpu" | "memory") || scaler(type_).is_ok(), "{type_}");
-                let names = rules(type_).flat_map(|(_, name)| {
-                    let (name, _) = name.split_once('@').unwrap_or((name, ""));
-                    name.trim_end_matches('!').split(';')
-                });
-                for name in names {
-                    assert!(keys(type_).any(|own| own == name), "{type_}: {name}");
-                }
-            }
-        }
-    }
-
-    /// The sources are those that there are, and what is required of the metadata comes from there alone.
-    #[test]
-    fn fields_have_an_order() {
-        for line in KEYS.lines() {
-            let (types, groups) = line.split_once(' ').expect("types and groups");
-            for group in groups.split(' ') {
-                let (order, _) = group.split_once('=').expect("an order and names");
-                let mut letters: Vec<char> = order.chars().collect();
-                letters.sort_unstable();
-                letters.dedup();
-                let are_known = letters.iter().all(|letter| "mea".contains(*letter));
-                assert!(are_known && letters.len() == order.len() && order != "a", "{group}");
-            }
-            for type_ in types.split(',') {
-                let Ok(scaler) = scaler(type_) else { continue };
-                for name in scaler.required {
-                    let order: Vec<Source> = order(type_, name).collect();
-                    assert_eq!(order, [Source::Metadata], "{type_}: {name}");
-                }
-            }
-        }
-    }
 
     /// The table has types of triggers that there are, and kinds that are described there.
     #[test]

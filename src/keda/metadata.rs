@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 
 use super::Refused;
-use super::fields::{keys, order};
+use super::keys::{Source, keys, order};
 use crate::apimachinery::names::nearest;
 
 /// Why a scaler gives no name or target.
@@ -22,17 +22,6 @@ impl From<Refused> for Gap {
     fn from(refused: Refused) -> Self {
         Self::Refused(refused)
     }
-}
-
-/// Where a scaler looks for a field, one of the `order` of its `keda` tag.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Source {
-    /// The metadata itself.
-    Metadata,
-    /// The environment of a container, in the variable that the field with `FromEnv` at its end names.
-    Environment,
-    /// What the `authenticationRef` of the trigger leads to.
-    Authentication,
 }
 
 /// A field as far as the ScaledObject tells.

@@ -10,6 +10,7 @@ mod check;
 mod cron;
 mod fields;
 mod glob;
+mod keys;
 mod manifest;
 mod metadata;
 mod scalers;
@@ -134,6 +135,34 @@ pub fn prometheus_query<'o>(object: &'o ScaledObject, spec: &MetricSpec) -> Opti
     let is_its = type_ == "prometheus" || type_.starts_with("prometheus-");
     let place: usize = place.parse().ok().filter(|_| is_its)?;
     object.spec.queries.get(&place).map(String::as_str)
+}
+
+/// Whether such a query has an average, a quantile or a value per pod, which does not grow with the number of pods.
+/// Nothing else is said of it.
+pub(crate) fn is_per_pod(query: &str) -> bool {
+    const AVERAGES: [&str; 3] = ["avg", "quantile", "histogram_quantile"];
+    const COUNTS: [&str; 6] = [
+        "count",
+        "kube_deployment_",
+        "kube_statefulset_",
+        "kube_replicaset_",
+        "kube_pod_",
+        "kube_horizontalpodautoscaler_",
+    ];
+    let is_open = |letter: char| letter.is_whitespace() || letter == '(';
+    let outer = query.trim_start_matches(is_open);
+    let name = outer.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_').next();
+    let divides = |divisor: &str| {
+        let mut divisor = divisor.trim_start_matches(is_open);
+        while let Some(inner) = ["scalar", "sum", "max"]
+            .iter()
+            .find_map(|it| divisor.strip_prefix(it).filter(|inner| inner.starts_with(is_open)))
+        {
+            divisor = inner.trim_start_matches(is_open);
+        }
+        COUNTS.iter().any(|it| divisor.starts_with(it))
+    };
+    name.is_some_and(|name| AVERAGES.contains(&name)) || query.split('/').skip(1).any(divides)
 }
 
 /// The only version of a ScaledObject.
@@ -415,7 +444,7 @@ fn outside(object: &ScaledObject, spec: &Spec, notes: &mut Vec<KedaNote>) {
     let mut fields: Vec<String> = own.map(|(field, _)| format!("spec.{field}")).collect();
     for (index, trigger) in spec.triggers.iter().enumerate() {
         let keys = trigger.metadata.iter().flat_map(|it| it.keys());
-        let is_read = |key: &&String| fields::keys(&trigger.type_).any(|own| own == **key);
+        let is_read = |key: &&String| keys::keys(&trigger.type_).any(|own| own == **key);
         let activation = keys.filter(|key| key.starts_with("activation")).filter(is_read);
         fields.extend(activation.map(|key| format!("spec.triggers[{index}].metadata.{key}")));
         if trigger.use_cached_metrics {

@@ -7,7 +7,7 @@ mod list;
 mod target;
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use jiff::Timestamp;
 
@@ -380,6 +380,20 @@ pub(crate) fn surroundings(
             is_here(&it.metadata)
         }),
         api_services: objects.api_services.clone().into(),
+        servers: {
+            let services = objects.api_services.iter().filter_map(|it| it.spec.service.as_ref());
+            let known = services.map(|it| (&*it.namespace, &*it.name));
+            let known: BTreeSet<(&str, &str)> =
+                known.chain([("kube-system", "metrics-server")]).collect();
+            let serves = |pod: &&Shared<Pod>| {
+                let own = pod.namespace.as_deref().unwrap_or(default_namespace);
+                known.iter().any(|(namespace, service)| {
+                    let rest = pod.name.strip_prefix(service);
+                    own == *namespace && rest.is_some_and(|rest| rest.starts_with('-'))
+                })
+            };
+            objects.pods.iter().filter(serves).cloned().collect::<Vec<_>>().into()
+        },
         served_metrics: BTreeMap::new(),
         custom_version: objects.custom_version.clone(),
         lacks_scale: false,

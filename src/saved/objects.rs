@@ -143,7 +143,10 @@ impl Objects {
                 metrics,
                 if metrics == 1 { "value of a metrics API" } else { "values of metrics APIs" },
             ),
-            (self.evidence.events.len() + self.evidence.scaled.len(), "events"),
+            (
+                self.evidence.events.len() + self.evidence.scaled.len() + self.evidence.pods.len(),
+                "events",
+            ),
             (usize::from(self.state.is_some()), "ControllerState"),
             (self.api_services.len(), "APIService"),
             (self.served_metrics.values().map(Vec::len).sum(), "names of metrics"),

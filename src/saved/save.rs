@@ -19,7 +19,7 @@ use crate::apiserver::convert;
 use crate::error::Error;
 use crate::keda::is_of_trigger;
 use crate::snapshot::controller::Controller;
-use crate::snapshot::evidence::Counted;
+use crate::snapshot::evidence::{Counted, Event};
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
 use crate::snapshot::input::Input;
 use crate::snapshot::load::Load;
@@ -150,12 +150,28 @@ impl<'a> Saved<'a> {
         for (namespace, pod) in &self.pods {
             items.add("v1", "Pod", pod.to_json(namespace))?;
         }
+        let mut seen: HashSet<(&str, &str)> =
+            self.pods.iter().map(|(namespace, pod)| (*namespace, &*pod.name)).collect();
+        for pod in inputs.iter().flat_map(|input| input.surroundings.servers.iter()) {
+            let Some(namespace) = pod.namespace.as_deref() else { continue };
+            if seen.insert((namespace, &pod.name)) {
+                items.add("v1", "Pod", pod.to_json(namespace))?;
+            }
+        }
         self.write_surroundings(&mut items)?;
         for event in inputs.iter().flat_map(|input| &input.evidence.events) {
             items.add("v1", "Event", EventObject::of_hpa(event))?;
         }
         for event in inputs.iter().flat_map(|input| &input.evidence.scaled) {
             items.add("v1", "Event", EventObject::of_scaled(event))?;
+        }
+        // Several HPAs may have the same pods.
+        let mut of_pods: Vec<&Event> = Vec::new();
+        for event in inputs.iter().flat_map(|input| &input.evidence.pods) {
+            if !of_pods.contains(&event) {
+                of_pods.push(event);
+                items.add("v1", "Event", EventObject::of_pod(event))?;
+            }
         }
         if let Some(lease) = inputs.iter().find_map(|input| input.evidence.lease) {
             items.add("coordination.k8s.io/v1", "Lease", LeaseObject::from(lease))?;

@@ -11,7 +11,8 @@ use crate::apimachinery::metadata::{Metadata, OwnerReference};
 use crate::apimachinery::names;
 use crate::snapshot::Scale;
 use crate::snapshot::evidence::{
-    Counted, DEPLOYMENT, Event, Evidence, LEASE_NAME, LEASE_NAMESPACE, Lease, SCALED,
+    Counted, DEPLOYMENT, Event, Evidence, LEASE_NAME, LEASE_NAMESPACE, Lease, NOT_TRIGGERED, POD,
+    SCALED, TRIGGERED,
 };
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa};
 use crate::snapshot::metric::ObjectReference;
@@ -163,6 +164,11 @@ impl EventObject {
         Self::of(DEPLOYMENT, event)
     }
 
+    /// Returns an event about a pod.
+    pub(super) fn of_pod(event: &Event) -> Self {
+        Self::of(POD, event)
+    }
+
     fn of(kind: &str, event: &Event) -> Self {
         let Event { namespace, name, uid, reason, message, first, last, count } = event.clone();
         let kind = kind.to_owned();
@@ -190,10 +196,17 @@ impl EventObject {
         is_one.then(|| self.event())
     }
 
+    /// Returns the event, if it is one of the cluster autoscaler about a pod.
+    fn about_pod(self) -> Option<Event> {
+        let is_one = [TRIGGERED, NOT_TRIGGERED].contains(&&*self.reason);
+        is_one.then(|| self.event())
+    }
+
     /// Stores the event in the right list, if it is relevant.
     pub(super) fn keep(self, evidence: &mut Evidence) {
         match &*self.involved_object.kind {
             DEPLOYMENT => evidence.scaled.extend(self.about_scaled()),
+            POD => evidence.pods.extend(self.about_pod()),
             _ => evidence.events.extend(self.about_hpa()),
         }
     }

@@ -19,6 +19,8 @@ pub struct Evidence {
     pub events: Vec<Event>,
     /// Events about Deployments whose ReplicaSets were scaled, in any order.
     pub scaled: Vec<Event>,
+    /// Events of the cluster autoscaler about pods, in any order. Only files have them.
+    pub pods: Vec<Event>,
     /// The lease of the controller manager.
     pub lease: Option<Lease>,
     /// What was observed of earlier passes while the HPA was watched.
@@ -142,6 +144,13 @@ pub const DEPLOYMENT: &str = "Deployment";
 /// The reason of these events.
 pub const SCALED: &str = "ScalingReplicaSet";
 
+/// The kind of pods.
+pub const POD: &str = "Pod";
+/// The reason of an event of the cluster autoscaler that adds a node for a pod.
+pub const TRIGGERED: &str = "TriggeredScaleUp";
+/// The reason of one that adds none.
+pub const NOT_TRIGGERED: &str = "NotTriggerScaleUp";
+
 /// A lease that was renewed longer ago is lost for good, however far clocks differ.
 const LOST: SignedDuration = SignedDuration::from_secs(60);
 
@@ -192,6 +201,7 @@ impl Evidence {
         Self {
             events: self.events.iter().filter(of_its_name).cloned().collect(),
             scaled: self.scaled.iter().filter(of_its_target).cloned().collect(),
+            pods: self.pods.iter().filter(|it| it.namespace == hpa.namespace).cloned().collect(),
             lease: self.lease,
             seen: self.seen.clone(),
             rescales: self.rescales.clone(),

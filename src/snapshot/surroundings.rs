@@ -6,16 +6,17 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::command_flags::CommandFlags;
 use super::evidence::Counted;
-use super::hpa::{CrossVersionObjectReference, MetricSpec};
+use super::hpa::{CrossVersionObjectReference, HpaSpec, MetricSpec};
 use super::pod::{Pod, Requests};
 use super::shared::Shared;
 use super::{MetricAnswer, Scale};
 use crate::apimachinery::annotations::{KEDA_PAUSED, KEDA_PAUSED_REPLICAS, REVISION};
-use crate::apimachinery::json::{list, null_as_default};
+use crate::apimachinery::json::{list, null_as_default, optional_time};
 use crate::apimachinery::managed_fields::SpecField;
 use crate::apimachinery::metadata::{Condition, Metadata, OwnerReference};
 use crate::apimachinery::names;
@@ -47,6 +48,8 @@ pub struct Surroundings {
     pub lacks_pods: bool,
     /// The pods that are assumed because the input lacks them.
     pub supposed: Option<SupposedPods>,
+    /// The pods behind the APIServices, or of metrics-server, if the input has them.
+    pub servers: Shared<Vec<Shared<Pod>>>,
     /// Where the input has an object of the target's kind and name, if that is another namespace than the HPA's.
     pub target_elsewhere: Option<TargetElsewhere>,
     /// Whether the API server serves a scale for the kind of the target, if its discovery was asked.
@@ -381,8 +384,39 @@ pub struct Workload {
     pub template: Option<Box<Pod>>,
     /// `spec.workloadRef` of a Rollout: where its template is if it has none of its own.
     pub template_of: Option<Box<CrossVersionObjectReference>>,
+    /// `spec.workloadRef.scaleDown` of a Rollout, if stated: what it does with the replicas there.
+    pub scale_down: Option<ScaleDown>,
     /// `status`; `None` if the object has none, as in manifests.
     pub status: Option<WorkloadStatus>,
+}
+
+/// When a Rollout scales down the Deployment that has its template.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ScaleDown {
+    /// Never, as if nothing is stated.
+    Never,
+    /// Once the Rollout is healthy.
+    OnSuccess,
+    /// As the Rollout scales up.
+    Progressively,
+}
+
+impl ScaleDown {
+    /// Reads it as it is stated.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        [Self::Never, Self::OnSuccess, Self::Progressively]
+            .into_iter()
+            .find(|it| it.as_str() == text)
+    }
+
+    /// Returns it as it is stated.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::OnSuccess => "onsuccess",
+            Self::Progressively => "progressively",
+        }
+    }
 }
 
 /// How a Deployment or StatefulSet replaces its pods.
@@ -409,12 +443,29 @@ pub struct UpdateStrategy {
 
 /// How a Rollout replaces its pods step by step.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Canary {
     /// The steps; without any it is a rolling update.
     #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "null_as_default")]
     pub steps: Vec<CanaryStep>,
+    /// Whether something else shifts the traffic, so that all stable pods stay beside those of the canary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traffic_routing: Option<TrafficRouting>,
+    /// Whether there are fewer stable pods then, as the traffic shifts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dynamic_stable_scale: Option<bool>,
 }
+
+impl Canary {
+    /// Whether all stable pods stay until its end.
+    pub fn keeps_stable_pods(&self) -> bool {
+        self.traffic_routing.is_some() && self.dynamic_stable_scale != Some(true)
+    }
+}
+
+/// How a Rollout shifts traffic, of which nothing is read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrafficRouting {}
 
 /// A step of a canary; only pauses are read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -691,8 +742,17 @@ impl Serialize for Workload {
             update_strategy: Option<&'a UpdateStrategy>,
             #[serde(skip_serializing_if = "Option::is_none")]
             paused: Option<bool>,
+            #[serde(rename = "workloadRef", skip_serializing_if = "Option::is_none")]
+            workload_ref: Option<WorkloadRef<'a>>,
             #[serde(skip_serializing_if = "Option::is_none")]
             template: Option<T>,
+        }
+        #[derive(Serialize)]
+        struct WorkloadRef<'a> {
+            #[serde(flatten)]
+            object: &'a CrossVersionObjectReference,
+            #[serde(rename = "scaleDown", skip_serializing_if = "Option::is_none")]
+            scale_down: Option<&'static str>,
         }
         #[derive(Serialize)]
         #[serde(untagged)]
@@ -714,7 +774,16 @@ impl Serialize for Workload {
             strategy: strategy.filter(|_| !is_stateful),
             update_strategy: strategy.filter(|_| is_stateful),
             paused: self.paused,
-            template: self.template.as_deref().map(Pod::to_template),
+            workload_ref: self.template_of.as_deref().map(|object| WorkloadRef {
+                object,
+                scale_down: self.scale_down.map(ScaleDown::as_str),
+            }),
+            // What it refers to has the template.
+            template: self
+                .template
+                .as_deref()
+                .filter(|_| self.template_of.is_none())
+                .map(Pod::to_template),
         };
         Wire { metadata: &self.metadata, spec, status: &self.status }.serialize(serializer)
     }
@@ -750,6 +819,33 @@ impl ScaledObject {
         self.metadata.annotations.get(annotation).is_some_and(|value| !no.contains(&value))
     }
 
+    /// Whether it scales a target.
+    pub(crate) fn is_of(&self, target: &CrossVersionObjectReference) -> bool {
+        let own = &self.spec.scale_target_ref;
+        let kind = if own.kind.is_empty() { "Deployment" } else { &own.kind };
+        own.name == target.name && kind.eq_ignore_ascii_case(&target.kind)
+    }
+
+    /// Returns the status of a condition, if it has been determined.
+    pub fn condition(&self, type_: &str) -> Option<bool> {
+        let own = self.status.conditions.iter().find(|it| it.type_ == type_)?;
+        match &*own.status {
+            "True" => Some(true),
+            "False" => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Returns a bound that it states and that KEDA has not set in an HPA: as a field of the HPA. Bounds to
+    /// which the target is paused are none.
+    pub(crate) fn withheld_bound(&self, field: &str, hpa: &HpaSpec) -> Option<i32> {
+        let (stated, own) = match field {
+            "maxReplicas" => (self.spec.max_replica_count?, hpa.max_replicas),
+            _ => (self.spec.min_replica_count?.max(1), hpa.min_replicas.unwrap_or(1)),
+        };
+        (stated != own && self.paused_by().is_none()).then_some(stated)
+    }
+
     /// Returns why it has no HPA, if it is paused.
     pub(crate) fn why_no_hpa(&self, flags: &CommandFlags) -> Option<String> {
         let annotation = self.paused_by()?;
@@ -762,10 +858,19 @@ impl ScaledObject {
         let own = names::shell_word(name);
         let command =
             flags.add_to(&format!("kubectl annotate scaledobject {own}{flag} {annotation}-"));
-        Some(format!(
+        let away = format!(
             "paused-by-keda: ScaledObject/{name} has the annotation {annotation}={value}, so KEDA \
-             has taken the HPA away; `{command}` brings it back"
-        ))
+             has taken the HPA away; "
+        );
+        Some(match self.is_written_by_flagger() {
+            true => away + "Flagger does so between releases, and runs another workload instead",
+            false => away + &format!("`{command}` brings it back"),
+        })
+    }
+
+    /// Whether Flagger writes it, which pauses that of a canary's target between releases.
+    pub(crate) fn is_written_by_flagger(&self) -> bool {
+        self.metadata.managed_fields.iter().any(|it| it.manager.contains("flagger"))
     }
 
     /// Whether a name is its HPA's, its own, or its target's.
@@ -794,10 +899,45 @@ pub struct ScaledObjectSpec {
     /// The object that it scales; a Deployment if no kind is stated.
     #[serde(deserialize_with = "null_as_default")]
     pub scale_target_ref: CrossVersionObjectReference,
+    /// The least replicas while a trigger is active; KEDA's HPA has 1 for 0.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "if_valid")]
+    pub min_replica_count: Option<i32>,
+    /// The most replicas.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "if_valid")]
+    pub max_replica_count: Option<i32>,
+    /// The replicas while no trigger is active, if they are fewer than the least ones.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "if_valid")]
+    pub idle_replica_count: Option<i32>,
+    /// How many seconds after the last trigger was active KEDA scales to that, or to 0.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "if_valid")]
+    pub cooldown_period: Option<i32>,
+    /// The replicas that KEDA asks for in place of a trigger that fails.
+    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "if_valid")]
+    pub fallback: Option<Fallback>,
     /// The queries of the triggers of the type `prometheus`, by place. Nothing else of a trigger is read, and
     /// this is not saved.
     #[serde(rename = "triggers", skip_serializing, deserialize_with = "prometheus_queries")]
     pub queries: BTreeMap<usize, String>,
+}
+
+/// `Fallback` of a [`ScaledObject`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Fallback {
+    /// How often a trigger has to fail first.
+    pub failure_threshold: i32,
+    /// The replicas.
+    pub replicas: i32,
+    /// `currentReplicas` and others that depend on the replicas there are; `static` if empty.
+    #[serde(skip_serializing_if = "String::is_empty", deserialize_with = "null_as_default")]
+    pub behavior: String,
+}
+
+/// Reads a value that explains something, if it is valid: whoever applies the manifest hears about others.
+fn if_valid<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    Ok(serde_json::from_value(serde_json::Value::deserialize(deserializer)?).ok())
 }
 
 fn prometheus_queries<'de, D: Deserializer<'de>>(
@@ -818,6 +958,28 @@ pub struct ScaledObjectStatus {
     /// The name of its HPA.
     #[serde(deserialize_with = "null_as_default")]
     pub hpa_name: String,
+    /// When a trigger was last active.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "optional_time::deserialize"
+    )]
+    pub last_active_time: Option<Timestamp>,
+    /// The conditions `Ready`, `Active`, `Fallback` and `Paused`.
+    #[serde(skip_serializing_if = "Vec::is_empty", deserialize_with = "list")]
+    pub conditions: Vec<KedaCondition>,
+}
+
+/// A condition of a [`ScaledObject`]. Its message may hold the address of a trigger's source with credentials, so it
+/// is not read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KedaCondition {
+    /// The type.
+    #[serde(rename = "type", deserialize_with = "null_as_default")]
+    pub type_: String,
+    /// `True`, `False` or `Unknown`.
+    #[serde(deserialize_with = "null_as_default")]
+    pub status: String,
 }
 
 /// A VerticalPodAutoscaler (`autoscaling.k8s.io/v1`).

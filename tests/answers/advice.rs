@@ -381,6 +381,16 @@ fn states() -> Vec<(String, Pass)> {
             "90m",
         ),
     ];
+    // A latency that a target per replica divides.
+    let divided = {
+        let latency = build::external("latency_p95", &build::average("20"));
+        let own = build::hpa(&json!({"maxReplicas": 20, "metrics": [latency]}));
+        let value = json!({"metricName": "latency_p95", "value": "45"});
+        let items =
+            [build::state(&json!({})), own, build::scale(4), build::external_values([value])];
+        common::read(&build::list(items.into_iter().chain(pods("50m")))).expect("a state")
+    };
+    all.push(("a latency".to_owned(), Pass::run(divided)));
     // Six pods of a rollout at 80 % need five, and the HPA has three.
     let surge = {
         let scale = build::with(build::scale(3), &json!({"status": {"replicas": 6}}));

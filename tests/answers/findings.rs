@@ -201,8 +201,12 @@ fn a_report_names_the_remedy_and_does_no_harm() {
             &["Raise maxReplicas"],
         ),
         // A reset by whatever has taken the replicas out of its manifest.
-        ("T05", &["Take replicas out of the chart, unless just done: that resets them once."], &[]),
-        ("T06", &["Take replicas out of the manifest"], &["unless just done"]),
+        (
+            "T05",
+            &["If the chart states replicas, take them out; if not, avoid a replace."],
+            &["Take replicas out of the chart"],
+        ),
+        ("T06", &["Take replicas out of the manifest"], &["avoid a replace"]),
         // A target that is at 0 on purpose.
         (
             "T02",
@@ -403,7 +407,8 @@ fn screen(pass: &Pass) -> String {
     page(&Page::new(&Explanation::new(pass), false, Symbols::UNICODE), &layout)
 }
 
-/// What is wrong and what to do; evidence and commands are for wide reports.
+/// What is wrong and what to do, with a fourth line if that is to be done elsewhere; evidence and commands are for
+/// wide reports.
 #[test]
 fn a_finding_takes_at_most_three_lines() {
     for (path, case) in &cases() {
@@ -420,7 +425,10 @@ fn a_finding_takes_at_most_three_lines() {
         }
         assert!(!findings.is_empty(), "{}: {screen}", path.display());
         for finding in findings {
-            assert!(finding.len() <= 3, "{}: {finding:#?}", path.display());
+            let text = finding.join(" ");
+            let is_elsewhere = text.contains(" writes ") || text.contains(" owns ");
+            let most = if is_elsewhere { 4 } else { 3 };
+            assert!(finding.len() <= most, "{}: {finding:#?}", path.display());
         }
     }
 }

@@ -69,13 +69,17 @@ fn summary(name: &str, flags: &[&str]) -> String {
 #[test]
 fn a_new_hpa_is_said_to_have_no_history() {
     let predict = |name: &str, flags: &[&str]| {
-        let manifest = format!(
-            "{{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {{name: {name}}}, spec: \
-             {{minReplicas: 1, maxReplicas: 10, scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: web}}, \
-             metrics: [{{type: Resource, resource: {{name: cpu, target: {{type: Utilization, averageUtilization: 60}}}}}}]}}}}"
-        );
+        let target = json!({"type": "Utilization", "averageUtilization": 60});
+        let manifest = json!({
+            "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": name},
+            "spec": {
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+                "minReplicas": 1, "maxReplicas": 10,
+                "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
+            },
+        });
         let flags = [&["--hpa", "-", "--cpu", "5%"], flags].concat();
-        let (code, stdout, stderr) = predict("web", &flags, &manifest);
+        let (code, stdout, stderr) = predict("web", &flags, &manifest.to_string());
         assert_eq!(code, Some(0), "{stderr}");
         stdout
     };
@@ -1300,12 +1304,30 @@ fn a_rollout_is_a_target() {
         assert_eq!(overrides.contains("\"assumed\":\"50m\""), !note, "{overrides}");
         if !note {
             assert!(!answer["notes"].to_string().contains("ignored"), "{:#}", answer["notes"]);
-            let canary = "spec:\n  strategy: {canary: {steps: [{setWeight: 20}, {pause: {}}]}}\n  workloadRef";
-            std::fs::write(&path, manifest(of).replace("spec:\n  workloadRef", canary))
-                .expect("a file");
-            let answer = run(&own, &[&format!("--hpa={}", path.display())]);
-            let said = "it pauses at step 2 of spec.strategy.canary until it is promoted";
-            assert!(answer["notes"].to_string().contains(said), "{:#}", answer["notes"]);
+            for (strategy, said) in [
+                (
+                    "canary: {steps: [{setWeight: 20}, {pause: {}}]}",
+                    "has to replace the pods first by spec.strategy.canary, which is not simulated, and it \
+                     pauses at step 2 of spec.strategy.canary until it is promoted, with old",
+                ),
+                (
+                    "canary: {steps: [{setWeight: 20}, {pause: {duration: 1m}}]}",
+                    "has to replace the pods first by spec.strategy.canary, which is not simulated; the new",
+                ),
+                (
+                    "blueGreen: {activeService: web}",
+                    "has to replace the pods first by spec.strategy.blueGreen, which is not simulated; the new",
+                ),
+            ] {
+                let strategy = format!("spec:\n  strategy: {{{strategy}}}\n  workloadRef");
+                let text = manifest(of).replace("spec:\n  workloadRef", &strategy);
+                std::fs::write(&path, text).expect("a file");
+                for more in [&[][..], &["--for=2m"]] {
+                    let hpa = format!("--hpa={}", path.display());
+                    let answer = run(&own, &[&[&*hpa], more].concat());
+                    assert!(answer["notes"].to_string().contains(said), "{:#}", answer["notes"]);
+                }
+            }
         }
         let said =
             "(spec.workloadRef), which is not among the manifests: its pods stay as they are";

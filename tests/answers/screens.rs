@@ -81,7 +81,7 @@ rules of v1.36.2, at 2026-11-21T07:06:44Z
 
 FINDINGS
   uncounted-pods: 2 of 4 pods do not count (nginx-deployment-596d9ffddd-9xkzq
-    and 1 more): a proposal of 4 instead of 0
+    and 1 more): a proposal of 4 instead of ~0
     Wait until the pods have metrics.
   held-by-window: the metrics propose 4, but the controller goes back towards
     258, which was recommended in the last 5m
@@ -138,7 +138,7 @@ rules of v1.36.2, at 2026-11-21T07:00:00Z
 
 FINDINGS
   uncounted-pods: 4 of 6 pods do not count (worker-2 and 3 more): a proposal
-    of 8 instead of 11
+    of 8 instead of ~11
     Not ready, and started less than 5m ago; until ready, 07:02:30Z (in 2m30s)
     at the latest: worker-2.
     Ready, and without a sample of 07:00:05Z yet: worker-3.
@@ -146,8 +146,8 @@ FINDINGS
     Pending: worker-5.
     cpu assumes 1 pod without metrics at 0 and 3 unready pods at 0, which takes
     its ratio from 2.0625 to 0.6875.
-    If they counted: a proposal of 11, and 7 replicas after stabilization and
-    limits.
+    If they counted, and used as much as the others on average: a proposal of
+    11, and 7 replicas after stabilization and limits.
     Wait until the pods are ready and measured.
     $ kubectl describe pod worker-2 -n default
   rate-limited: the metrics propose 8, but the policy allows at most 7 now
@@ -241,7 +241,7 @@ rules of v1.36.2, at 2026-11-21T07:00:00Z
   queue_depth proposes 8 replicas; the policies currently allow at most 7.
 
 FINDINGS
-  uncounted-pods: 4 of 6 pods do not count (worker-2 and 3 more): a proposal of 8 instead of 11
+  uncounted-pods: 4 of 6 pods do not count (worker-2 and 3 more): a proposal of 8 instead of ~11
     Wait until the pods are ready and measured.
   rate-limited: the metrics propose 8, but the policy allows at most 7 now
     Wait for the next passes, or change behavior.scaleUp.policies.

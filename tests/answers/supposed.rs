@@ -19,6 +19,7 @@ use kubectl_hpa::saved::file::read_text;
 use kubectl_hpa::saved::objects::Objects;
 use kubectl_hpa::snapshot::input::Input;
 use kubectl_hpa::snapshot::input::Options;
+use kubectl_hpa::whatif::expect::{Expression, Fact, Facts};
 use kubectl_hpa::whatif::overrides::{
     Assumptions, Candidate, KnownValues, Override, add_hpas_of_keda, suppose_pods,
 };
@@ -246,7 +247,7 @@ fn metrics_of_one_name_are_told_apart() {
     };
     let proposals = |hpa: &Value, flags: &[&str]| {
         let flags = [&["--replicas", "3"], flags].concat();
-        let pass = predict(&[hpa.clone()], &words(&flags)).map_err(|e| e.message)?;
+        let pass = predict(std::slice::from_ref(hpa), &words(&flags)).map_err(|e| e.message)?;
         let proposals = pass.decision.metrics().map(|own| match &own.result {
             MetricResult::Proposal(proposal) => Some(proposal.replicas),
             _ => None,
@@ -292,6 +293,12 @@ fn metrics_of_one_name_are_told_apart() {
         notes_of(&pass),
         ["the input has no value of External/rps; state it, such as --metric External/rps=30"]
     );
+    let facts = Facts::of(&pass);
+    let facts = ["metric.Pods/rps.desired", "metric.External/rps.desired"].map(|field| {
+        let (_, field) = Expression::parse(&format!("{field} > 0")).expect("one").fields.remove(0);
+        facts.get(&field)
+    });
+    assert!(matches!(facts, [Fact::Count { min: 9, .. }, Fact::Unknown(_)]), "{facts:?}");
     let page = markdown(&Page::new(&Explanation::new(&pass), false, Symbols::UNICODE));
     assert!(page.contains("Pods/rps") && !page.contains("| rps"), "{page}");
 }
@@ -349,7 +356,7 @@ fn what_is_missing_is_asked_for() {
         (
             vec![hpa(share)],
             &["--cpu=90%", "--replicas=+1"],
-            Err("the replicas of Deployment/web are unknown"),
+            Err("the replicas of Deployment/web are unknown, so --replicas cannot change them"),
         ),
         (
             vec![hpa(share)],
@@ -650,6 +657,33 @@ fn a_status_that_contradicts_ready_pods_is_told() {
         let found = notes.iter().find(|note| note.contains("replicas ready"));
         assert_eq!(found.map(|note| &**note), expected, "{status} {flags:?}");
     }
+}
+
+/// The template of a Rollout may be that of a Deployment. Without it, the pods are assumed without requests.
+#[test]
+fn a_template_that_the_input_lacks_is_told() {
+    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let mut hpa = hpa(share);
+    hpa["spec"]["scaleTargetRef"] =
+        json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"});
+    let rollout = json!({
+        "apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "strategy": {"canary": {}},
+            "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
+    });
+    let told = "Rollout/web has the template of Deployment/web (spec.workloadRef), which the input lacks: the \
+                pods are assumed without it";
+    let mut own = rollout.clone();
+    own["spec"]["template"] = template();
+    for (rollout, is_told) in [(rollout.clone(), true), (own, false)] {
+        let pass = predict(&[hpa.clone(), rollout], &words(&["--cpu=90%"])).expect("an answer");
+        assert_eq!(notes_of(&pass).iter().any(|note| note == told), is_told);
+    }
+    let e = predict(&[hpa, rollout], &words(&["--cpu=300m"])).expect_err("no request");
+    let hint = "state the request with --request cpu=VALUE, or add the manifest of Deployment/web \
+                (spec.workloadRef) with another -f";
+    assert_eq!(e.hint.as_deref(), Some(hint));
 }
 
 /// A prediction of assumed pods has nothing that was observed, in any format.

@@ -244,6 +244,43 @@ fn a_direction_that_is_paused_is_told_of() {
     assert_eq!(found["commands"], json!([command]));
 }
 
+/// So are its bounds and conditions, but no message of a condition.
+#[test]
+fn a_scaled_object_that_contradicts_itself_is_told_of() {
+    let mut cluster = recorded();
+    let kind = "ScaledObject";
+    let condition =
+        json!({"type": "Ready", "status": "False", "message": "amqp://user:hunter2@rabbit"});
+    cluster.latency(LATENCY).unscalable_kind("keda.sh/v1alpha1", kind, "scaledobjects").put(
+        json!({
+            "apiVersion": "keda.sh/v1alpha1",
+            "kind": kind,
+            "metadata": {"name": "web", "namespace": "default"},
+            "spec": {"minReplicaCount": 50, "maxReplicaCount": 4},
+            "status": {"conditions": [condition]},
+        }),
+    );
+    edit(&mut cluster, |hpa| {
+        hpa["metadata"]["ownerReferences"] = json!([{"apiVersion": "keda.sh/v1alpha1",
+            "kind": kind, "name": "web", "uid": "1", "controller": true}]);
+        hpa["spec"]["maxReplicas"] = json!(9);
+    });
+    let server = Server::start(cluster);
+    let answer = explain(&server, &["-o", "json"]).answer();
+    let found = finding(&answer, "above-max");
+    let advice = "Make minReplicaCount (50) of ScaledObject/web no more than maxReplicaCount (4): until then, KEDA \
+                  does not change its HPA.";
+    assert_eq!(found["advice"], advice, "{answer:#}");
+    let unready =
+        "The condition Ready of ScaledObject/web is False: KEDA cannot use its spec or a trigger.";
+    assert!(
+        found["evidence"].as_array().is_some_and(|all| all.contains(&json!(unready))),
+        "{found:#}"
+    );
+    assert!(!answer.to_string().contains("hunter2"));
+    assert_eq!(server.rounds(), 3);
+}
+
 /// If KEDA has removed the HPA, that is said instead of the names of others.
 #[test]
 fn a_paused_scaled_object_is_told_of_where_its_hpa_is_gone() {

@@ -62,6 +62,7 @@ fn an_api_that_does_not_answer() {
             service,
             served_by: None,
             adapter: None,
+            server: None,
         };
         Some((Severity::Error, true, facts.into()))
     };
@@ -266,6 +267,7 @@ fn a_metric_that_has_no_value() {
         pods: None,
         age: None,
         message: None,
+        nodes: Vec::new(),
     };
     let selected = {
         let mut metric = queue(&build::average("10"));
@@ -285,13 +287,21 @@ fn a_metric_that_has_no_value() {
         pods: Some("app=web".to_owned()),
         age: None,
         message: None,
+        nodes: Vec::new(),
     };
     let started = |time: &str| with(&unmeasured, "Pod", &json!({"status": {"startTime": time}}));
     let young = MetricEmpty { age: Some(SignedDuration::from_secs(59)), ..of_pods.clone() };
     let error = |facts: MetricEmpty| Some((Severity::Error, true, facts.into()));
     let failing_as = |message: &str, refused| {
         let (message, unmapped) = (message.to_owned(), None);
-        let facts = MetricFailing { metric: 0, message, refused, unmapped, served_by: None };
+        let facts = MetricFailing {
+            metric: 0,
+            message,
+            refused,
+            unmapped,
+            fallback: None,
+            served_by: None,
+        };
         Some((Severity::Error, true, facts.into()))
     };
     let forbidden = "queue.external.metrics.k8s.io is forbidden: User \"hpa\" cannot list resource \

@@ -104,6 +104,7 @@ fn two_hpas_share_pods() {
         }],
         pods: boxed(&["web-0"]),
         is_refused: false,
+        of_keda: None,
     };
     let old = json!({"kubernetesVersion": "v1.25.0"});
     let facts = |is_refused| {
@@ -112,7 +113,7 @@ fn two_hpas_share_pods() {
             target: "Deployment/api".to_owned(),
             selector: "app".to_owned(),
         }];
-        SharedPods { others, pods: boxed(&["web-0"]), is_refused }.into()
+        SharedPods { others, pods: boxed(&["web-0"]), is_refused, of_keda: None }.into()
     };
     let code = Code::SharedPods;
     check(vec![
@@ -142,7 +143,7 @@ fn pods_of_others() {
     let share = Some(Share { metric: 0, theirs: 150, all: 250 });
     let facts = |owner| {
         let of = vec![OwnedPods { owner, pods: boxed(&["web-2"]) }];
-        Some((Severity::Warning, true, ForeignPods { of, share }.into()))
+        Some((Severity::Warning, true, ForeignPods { of, share, referred: None }.into()))
     };
     let object = |reference: &str| facts(Owner::Object(reference.to_owned()));
     let job = owned("Job", "migrate-1", &json!({}));
@@ -204,6 +205,7 @@ fn pods_that_a_custom_target_does_not_count() {
             pods: boxed(&["web-2"]),
         }],
         share: Some(Share { metric: 0, theirs: 5, all: 105 }),
+        referred: None,
     };
     // 35 % of 3 pods ask for 3, and 50 % of 2 pods keep 2.
     let young = json!({"status": {"startTime": "2026-11-21T05:59:00Z"}});
@@ -245,7 +247,12 @@ fn pods_of_several_revisions() {
             Revision { hash, pods, is_current }
         });
         let beyond = boxed(&[beyond]);
-        let facts = OldRevisionPods { revisions: revisions.into(), replicas: 3, beyond };
+        let facts = OldRevisionPods {
+            revisions: revisions.into(),
+            replicas: 3,
+            beyond,
+            keeps_stable: false,
+        };
         Some((Severity::Warning, true, facts.into()))
     };
     let unready = json!({"status": {"conditions": [

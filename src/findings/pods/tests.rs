@@ -74,7 +74,8 @@ fn finished_pods() {
     let is = |phase: &str| with_pods(&two, &["web-1"], &json!({"status": {"phase": phase}}));
     let facts = |succeeded: &[&str], failed: &[&str], missing_in: &[usize], fails| {
         let (succeeded, failed) = (boxed(succeeded), boxed(failed));
-        FinishedPods { succeeded, failed, missing_in: missing_in.to_vec(), fails }.into()
+        FinishedPods { succeeded, failed, missing_in: missing_in.to_vec(), fails, owner: None }
+            .into()
     };
     let new =
         |items: &[Value]| with(items, "ControllerState", &json!({"kubernetesVersion": "v1.38.0"}));
@@ -141,15 +142,25 @@ fn uncounted_pods() {
         let Facts::UncountedPods(facts) = only(Code::UncountedPods, items)?.facts else {
             return None;
         };
-        facts.node
+        Some((facts.nodes.iter().map(ToString::to_string).collect::<Vec<_>>(), facts.unscraped))
     };
+    let none = Some((Vec::new(), false));
+    let unscraped = Some((vec!["a".to_owned()], true));
     let two = unmeasured(unmeasured(four.clone(), "web-3"), "web-2");
     let bad = with_pods(&two, &["web-2", "web-3"], &on("a"));
-    assert_eq!(node(&bad), None);
-    assert_eq!(node(&with_pods(&bad, &["web-0"], &on("b"))).as_deref(), Some("a"));
-    assert_eq!(node(&with_pods(&bad, &["web-3"], &on("b"))), None);
+    assert_eq!(node(&bad), none);
+    let apart = with_pods(&bad, &["web-0"], &on("b"));
+    assert_eq!(node(&apart), unscraped);
+    assert_eq!(node(&with_pods(&bad, &["web-3"], &on("b"))), none);
+    // Pods on two nodes are without metrics, and those with metrics are on a third.
+    let both = Some((vec!["a".to_owned(), "c".to_owned()], true));
+    assert_eq!(node(&with_pods(&apart, &["web-3"], &on("c"))), both);
+    // A pod of the same node has metrics, so its kubelet is in order; a pod that is not ready has a reason of its own.
+    assert!(!node(&with_pods(&apart, &["web-1"], &on("a"))).unwrap().1);
+    let unready = with_pods(&apart, &["web-3"], &unready_since("2026-11-21T05:50:00Z"));
+    assert_eq!(node(&unready), Some((vec!["a".to_owned()], false)));
     let alone = with_pods(&one, &["web-3"], &on("a"));
-    assert_eq!(node(&with_pods(&alone, &["web-0"], &on("b"))), None);
+    assert_eq!(node(&with_pods(&alone, &["web-0"], &on("b"))), unscraped);
     // Two that use next to nothing change nothing if they count, but 3.2 over 6 pods is within the tolerance,
     // and over the 4 others it is 7.
     let six = state(&[cpu()], &["80m", "80m", "80m", "80m", "2m", "2m"]);
@@ -524,7 +535,14 @@ fn unschedulable_pods() {
     let facts = |since: &str| {
         let message = "0/3 nodes are available".into();
         let since = Some(since.parse().unwrap());
-        UnschedulablePods { pods: boxed(&["web-2"]), message, since, are_needed: true }.into()
+        UnschedulablePods {
+            pods: boxed(&["web-2"]),
+            message,
+            since,
+            are_needed: true,
+            autoscaler: None,
+        }
+        .into()
     };
     let (late, early) = ("2026-11-21T05:59:00Z", "2026-11-21T05:45:00Z");
     let code = Code::UnschedulablePods;

@@ -228,7 +228,9 @@ fn a_value_that_multiplies() {
         target: quantity("75"),
         proposals: proposals.to_vec(),
         average,
+        is_average: false,
     };
+    let falls = ValueMultiplies { is_average: true, ..multiplies("225", &[9, 27], 3) };
     let most = json!({"spec": {"maxReplicas": 3}});
     let code = Code::ValueMultiplies;
     check(vec![
@@ -248,13 +250,13 @@ fn a_value_that_multiplies() {
             "as a time, which falls with the replicas",
             code,
             named("request_duration_p95", "225"),
-            Some((Severity::Info, true, multiplies("225", &[9, 27], 3).into())),
+            Some((Severity::Info, true, falls.clone().into())),
         ),
         (
             "as an average of each pod, which falls with the replicas",
             code,
             named("avg_requests_per_pod", "225"),
-            Some((Severity::Info, true, multiplies("225", &[9, 27], 3).into())),
+            Some((Severity::Info, true, falls.clone().into())),
         ),
         (
             "as operations, which need not fall with the replicas",
@@ -266,13 +268,13 @@ fn a_value_that_multiplies() {
             "as a share, which falls with the replicas",
             code,
             named("gpu_util", "225"),
-            Some((Severity::Info, true, multiplies("225", &[9, 27], 3).into())),
+            Some((Severity::Info, true, falls.clone().into())),
         ),
         (
             "as a share after an acronym, which falls with the replicas",
             code,
             named("CPUUtilization", "225"),
-            Some((Severity::Info, true, multiplies("225", &[9, 27], 3).into())),
+            Some((Severity::Info, true, falls.clone().into())),
         ),
         (
             "a little more than the target, where only the maximum ends it",

@@ -3,12 +3,13 @@
 use super::command::Command;
 use super::remedy::Remedy;
 use super::{APART, About, Advice, Text, Words, names, told};
+use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names::{plural, shell_word};
 use crate::cluster::fetch::discovery::segment;
 use crate::findings::metrics::{
     BlockedByFailedMetric, ContainerMetricsMissing, MetricEmpty, MetricFailing, MetricNotFound,
-    MetricsApiUnavailable, Refused, ServedBy, Unavailable, UnavailableService, UnknownContainer,
-    Unmapped, Unmeasured,
+    MetricsApiUnavailable, Refused, ServedBy, Server, Unavailable, UnavailableService,
+    UnknownContainer, Unmapped, Unmeasured,
 };
 use crate::keda;
 use crate::report::words::{count, duration, list, sentence, time};
@@ -50,6 +51,11 @@ fn cause(line: &str) -> (&str, Option<&str>) {
 
 /// What Datadog adds to the error about a metric that it does not have.
 const ID: &str = ", datadogmetricid: ";
+/// Returns the namespace and the name of the DatadogMetric that a metric names (`datadogmetric@NAMESPACE:NAME`).
+fn datadog_metric(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix("datadogmetric@")?.split_once(':')
+}
+
 /// How the API server begins an error of a backend.
 const INTERNAL: &str = "Internal error occurred: ";
 
@@ -179,9 +185,50 @@ impl About<'_> {
     }
 }
 
+impl Server {
+    /// Words that it does not run.
+    fn state(&self) -> String {
+        let Self { namespace, name, why, has_no_node } = self;
+        match why {
+            Some((container, reason)) => {
+                format!("{container} of pod {namespace}/{name} waits: {reason}.")
+            }
+            None if *has_no_node => {
+                format!("The scheduler finds no node for pod {namespace}/{name}.")
+            }
+            None => format!("Pod {namespace}/{name} is not ready."),
+        }
+    }
+
+    /// Returns what to do about it.
+    fn advice(&self) -> (Advice, Command) {
+        let Self { namespace, name, why, .. } = self;
+        let reason = why.as_ref().map_or_else(String::new, |(_, reason)| format!(": {reason}"));
+        let advice = Remedy::LookAtApi.says(format!("Find out why {name} does not run{reason}."));
+        let (name, namespace) = (shell_word(name), shell_word(namespace));
+        (advice, format!("kubectl describe pod {name} -n {namespace}").into())
+    }
+}
+
+impl About<'_> {
+    /// Returns what else to do about a trigger that fails, if KEDA could replace its value: `, or set its
+    /// spec.fallback`. It does so for targets of type AverageValue (`CheckFallbackValid`).
+    fn or_fallback(&self, owner: &OwnerReference, metrics: &[usize], fallback: &str) -> String {
+        let has_average = |metric: &usize| {
+            !self.spec(*metric).is_resource() && self.target_of(*metric).average_value.is_some()
+        };
+        let object = self.object_of(owner);
+        let has_none = object.is_none_or(|it| it.spec.fallback.is_none());
+        match has_none && metrics.iter().all(has_average) {
+            true => format!(", or set {fallback}"),
+            false => String::new(),
+        }
+    }
+}
+
 impl Words for MetricsApiUnavailable {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { group, metrics, why, message, service, served_by, adapter } = self;
+        let Self { group, metrics, why, message, service, served_by, adapter, server } = self;
         let (api, labels) = (api(group), about.labels(metrics));
         let what = match why {
             Unavailable::Unserved => "is not served",
@@ -215,8 +262,12 @@ impl Words for MetricsApiUnavailable {
             .or_else(|| (*group != "custom.metrics.k8s.io").then(|| format!("v1beta1.{group}")));
         let of_keda = about.hpa().scaled_object().filter(|_| *group != "metrics.k8s.io");
         evidence.extend(served_by.iter().chain(adapter).map(points_at));
+        evidence.extend(server.as_ref().map(Server::state));
         let (advice, command) = match (why, served_by) {
             (_, Some(served_by)) => point_at_keda(served_by),
+            (Unavailable::Stale | Unavailable::Failing, None) if let Some(server) = server => {
+                server.advice()
+            }
             (Unavailable::NotFound, None) if of_keda.is_none() => (
                 Remedy::InstallApi.says(format!("Correct the name, or install {serves}.")),
                 format!("kubectl get --raw {}", about.path_of(group)).into(),
@@ -227,6 +278,9 @@ impl Words for MetricsApiUnavailable {
                         "Give the installed adapter, {service}, an APIService of this group and a \
                          rule for {labels}."
                     ),
+                    None if *group == "metrics.k8s.io" => {
+                        format!("Install {serves}, or register its APIService.")
+                    }
                     None => format!("Install {serves}."),
                 }),
                 "kubectl get apiservices".into(),
@@ -337,9 +391,13 @@ impl Words for MetricNotFound {
 
 impl Words for MetricFailing {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, message, refused, unmapped, served_by } = self;
+        let Self { metric, message, refused, unmapped, fallback, served_by } = self;
+        if let (Some(replicas), Some(owner)) = (fallback, about.hpa().scaled_object()) {
+            return fallen_back(about, *metric, *replicas, owner);
+        }
         let group = about.spec(*metric).api_group();
         let (label, api) = (about.label(*metric), api(group));
+        let of_keda = about.hpa().scaled_object().filter(|_| group == "external.metrics.k8s.io");
         let (summary, advice, command) = match (refused, unmapped) {
             (None, Some(Unmapped { object, meant })) => (
                 format!(
@@ -380,6 +438,30 @@ impl Words for MetricFailing {
                         let (advice, command) = point_at_keda(served_by);
                         (summary, advice, command)
                     }
+                    None if let Some(owner) = of_keda => (
+                        summary,
+                        Remedy::LookAtScaledObject.says(format!(
+                            "Look at its trigger in ScaledObject/{}{}.",
+                            owner.name,
+                            about.or_fallback(owner, &[*metric], "spec.fallback there")
+                        )),
+                        about.kubectl_for(&owner.name, "describe scaledobject", ""),
+                    ),
+                    None if let Some((namespace, name)) =
+                        datadog_metric(about.spec(*metric).name()) =>
+                    {
+                        (
+                            summary,
+                            Remedy::LookAtBackend
+                                .says(format!("Look at DatadogMetric {namespace}/{name}.")),
+                            format!(
+                                "kubectl describe datadogmetric {} -n {}",
+                                shell_word(name),
+                                shell_word(namespace)
+                            )
+                            .into(),
+                        )
+                    }
                     None => (
                         summary,
                         Remedy::LookAtBackend.says(format!("Look at the backend of {api}.")),
@@ -394,9 +476,28 @@ impl Words for MetricFailing {
     }
 }
 
+/// Words a value that KEDA puts in the place of one that it cannot read.
+fn fallen_back(about: &About<'_>, metric: usize, replicas: i32, owner: &OwnerReference) -> Text {
+    let OwnerReference { name, .. } = owner;
+    let label = about.label(metric);
+    Text {
+        summary: format!(
+            "{label} is not measured: its trigger fails, and KEDA asks for the {} of spec.fallback",
+            count(replicas, "replica")
+        ),
+        evidence: vec![format!(
+            "The condition Fallback of ScaledObject/{name} is True, and the value is {replicas} times the target."
+        )],
+        advice: Remedy::LookAtScaledObject
+            .says(format!("Find out why its trigger in ScaledObject/{name} fails.")),
+        commands: vec![about.kubectl_for(name, "describe scaledobject", "")],
+        objects: vec![format!("scaledobject/{name}")],
+    }
+}
+
 impl Words for MetricEmpty {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, selector, pods, age, message } = self;
+        let Self { metric, selector, pods, age, message, nodes } = self;
         let spec = about.spec(*metric);
         let (label, api) = (about.label(*metric), api(spec.api_group()));
         let mut evidence = Vec::new();
@@ -417,6 +518,10 @@ impl Words for MetricEmpty {
                     .to_owned(),
             );
         }
+        if !nodes.is_empty() {
+            let on = if nodes.len() == 1 { "node" } else { "nodes" };
+            evidence.push(format!("The pods are on the {on} {}.", names(nodes)));
+        }
         evidence.extend(
             age.filter(|_| assumed.is_none())
                 .map(|age| format!("The oldest of the pods started {} ago.", duration(age))),
@@ -433,8 +538,10 @@ impl Words for MetricEmpty {
             None if spec.is_resource() => Remedy::FindSamples
                 .says("Make sure that metrics-server scrapes the nodes of these pods."),
             None => match about.hpa().scaled_object() {
-                Some(_) if message.is_some() => Remedy::LookAtScaledObject
-                    .says("Look at its trigger in the ScaledObject, or set spec.fallback there."),
+                Some(owner) if message.is_some() => Remedy::LookAtScaledObject.says(format!(
+                    "Look at its trigger in the ScaledObject{}.",
+                    about.or_fallback(owner, &[*metric], "spec.fallback there")
+                )),
                 Some(_) => Remedy::LookAtScaledObject
                     .says(
                         "Look at its trigger in the ScaledObject: its query has no result. If that means 0, let it \
@@ -484,6 +591,11 @@ impl Words for BlockedByFailedMetric {
             count(*proposal, "replica")
         )];
         evidence.extend(about.without().map(|without| format!("Without {it}: {without}.")));
+        evidence.push(
+            format!(
+                "While {it} {fails}, the controller writes no values into the status, and kubectl shows old ones."
+            )
+        );
         let assumed: Option<Vec<String>> =
             failed.iter().map(|metric| about.of_candidate(*metric)).collect();
         let advice = match assumed {
@@ -516,19 +628,13 @@ impl BlockedByFailedMetric {
             return format!("remove {} from the HPA", if one { "it" } else { "them" });
         };
         let object = format!("ScaledObject/{}", owner.name);
-        let has_average = |metric: &usize| {
-            !about.spec(*metric).is_resource() && about.target_of(*metric).average_value.is_some()
-        };
         let is_formula = self.failed.iter().any(|metric| about.is_formula(*metric));
         let removal = match (is_formula, one) {
             (true, _) => format!("change spec.advanced.scalingModifiers.formula of {object}"),
             (false, true) => format!("remove its trigger from {object}"),
             (false, false) => format!("remove their triggers from {object}"),
         };
-        match self.failed.iter().all(has_average) {
-            true => format!("{removal}, or set its spec.fallback"),
-            false => removal,
-        }
+        removal + &about.or_fallback(owner, &self.failed, "its spec.fallback")
     }
 }
 

@@ -16,18 +16,20 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value, json};
 
-use super::words::{count, future, list, quantity, sentence};
+use super::words::{count, future, list, percent, quantity, sentence};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names::shell_word;
 use crate::apimachinery::quantity::Format;
 use crate::apimachinery::tool::Tool;
 use crate::engine::decision::{MetricStep, Path};
+use crate::findings::metrics::zero_while_busy;
 use crate::findings::{Alternative, Code, Facts, Finding, Next, Severity};
 use crate::pass::Pass;
 use crate::prometheus::queries::title;
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec, MetricTarget};
 use crate::snapshot::note::Note;
+use crate::snapshot::surroundings::{ScaledObject, ScaledObjectSpec};
 use crate::whatif::MAX_PODS;
 use crate::whatif::overrides::NamedMetric;
 use command::{Command, Edited};
@@ -122,6 +124,11 @@ impl Advice {
     /// Adds what else to do.
     fn or(self, act: impl Into<String>) -> Self {
         Self { act: act.into(), ..self }
+    }
+
+    /// Adds a sentence.
+    fn and(self, more: &str) -> Self {
+        self.remedy.says(format!("{} {more}", self.text()))
     }
 
     /// Returns what of it holds for a past pass, which no one waits for.
@@ -251,6 +258,9 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
             Facts::Flapping(facts) => facts,
         };
         let mut text = words.text(&about);
+        if finding.follows.is_none() && pass.input.evidence.past.is_none() {
+            about.correct(&mut text);
+        }
         if let Some(cause) = finding.follows {
             text.advice = Remedy::Follow.says(follow(cause));
             text.commands.clear();
@@ -260,7 +270,6 @@ pub(super) fn views(pass: &Pass, findings: &[Finding]) -> Vec<FindingView> {
             text.commands.clear();
             text.advice = text.advice.of_past();
         }
-        text.evidence.extend(text.commands.iter().find_map(|it| about.undone(it.edits?)));
         let text = text.with_flags(&pass.input.command_flags);
         let Finding { facts, severity, .. } = finding;
         let all = || pass.decision.metrics().map(|step| step.index);
@@ -448,6 +457,74 @@ impl<'a> About<'a> {
         self.new_containers().any(|own| own == container)
     }
 
+    /// Returns a ScaledObject, if it was read.
+    fn object_of(&self, owner: &OwnerReference) -> Option<&'a ScaledObject> {
+        let mut all = self.pass.input.surroundings.scaled_objects.iter();
+        all.find(|it| it.metadata.name == owner.name)
+    }
+
+    /// Words whether a trigger of a ScaledObject is active, or when one was last.
+    fn activity(&self, object: &ScaledObject) -> Option<String> {
+        let name = &object.metadata.name;
+        match (object.condition("Active"), object.status.last_active_time) {
+            (Some(true), _) => Some(format!("A trigger of ScaledObject/{name} is active.")),
+            (_, Some(at)) => {
+                let at = future(self.now(), at);
+                Some(format!("A trigger of ScaledObject/{name} was last active at {at}."))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns what to do about a metric that is exactly 0 while the pods are busy, before fewer pods are made easier.
+    fn zero(&self) -> Option<(Advice, Command)> {
+        match self.finding.code() {
+            Code::AtMin | Code::HeldByWindow | Code::RateLimited => {}
+            _ => return None,
+        }
+        let (metric, share) = zero_while_busy(self.pass)?;
+        let advice = Remedy::LookAtMetric.says(format!(
+            "Look at {} first: it is exactly 0, and the pods use {} of the cpu that they request.",
+            self.label(metric),
+            percent(share)
+        ));
+        Some((advice, self.ask(metric)))
+    }
+
+    /// Returns what to do if a ScaledObject states another bound than its HPA has, before any bound is changed.
+    fn withheld(&self) -> Option<(Advice, Command)> {
+        let field = match self.finding.code() {
+            Code::AtMax | Code::AboveMax => "maxReplicas",
+            Code::AtMin | Code::BelowMin => "minReplicas",
+            _ => return None,
+        };
+        let owner = self.hpa().scaled_object().filter(|_| self.pass.input.observed.is_none())?;
+        let object = self.object_of(owner)?;
+        let stated = object.withheld_bound(field, &self.hpa().spec)?;
+        let (name, own) = (&owner.name, in_scaled_object(field));
+        let advice = self.conflict(owner).unwrap_or_else(|| {
+            Remedy::LookAtScaledObject.says(format!(
+                "Find out why KEDA does not pass on {own} {stated} of ScaledObject/{name}."
+            ))
+        });
+        Some((advice, self.kubectl_for(name, "describe scaledobject", "")))
+    }
+
+    /// Returns what to do about a ScaledObject whose bounds contradict each other: KEDA then no longer changes its HPA,
+    /// and scales to its own minimum.
+    fn conflict(&self, owner: &OwnerReference) -> Option<Advice> {
+        let ScaledObjectSpec { min_replica_count, max_replica_count, .. } =
+            self.object_of(owner)?.spec;
+        let (min, max) = (min_replica_count?, max_replica_count?);
+        (min > max).then(|| {
+            Remedy::LookAtScaledObject.says(format!(
+                "Make minReplicaCount ({min}) of ScaledObject/{} no more than maxReplicaCount ({max}): until then, \
+                 KEDA does not change its HPA.",
+                owner.name
+            ))
+        })
+    }
+
     /// Returns a command that opens the ScaledObject that KEDA creates the HPA from.
     fn edit(&self, owner: &OwnerReference) -> Command {
         self.kubectl_for(&owner.name, "edit scaledobject", "").editing(Edited::ScaledObject)
@@ -458,8 +535,51 @@ impl<'a> About<'a> {
         self.kubectl_for(&owner.name, "get scaledobject", "")
     }
 
-    /// Words what undoes the edit of an object: its owner, or the tool that writes it.
-    fn undone(&self, edited: Edited) -> Option<String> {
+    /// Has advice change what lasts: what KEDA does not pass on is mended first, and what a tool or an owner writes
+    /// again is changed there.
+    fn correct(&self, text: &mut Text) {
+        if let Some((advice, command)) = self.withheld().or_else(|| self.zero()) {
+            (text.advice, text.commands) = (advice, vec![command]);
+        }
+        let is_due = self.finding.severity < Severity::Info;
+        let edited = text.commands.iter().filter_map(|it| it.edits);
+        let mut edited = edited.chain(self.edited_by(text.advice.remedy).filter(|_| is_due));
+        if let Some(source) = edited.find_map(|it| self.source(it)) {
+            text.commands.retain(|it| it.edits.is_none_or(|own| self.source(own).is_none()));
+            match is_due {
+                true => text.advice = std::mem::take(&mut text.advice).and(&source),
+                // Nobody has to act on it.
+                false => text.evidence.push(source),
+            }
+        }
+        let is_of_object = text.advice.remedy == Remedy::LookAtScaledObject
+            || text.commands.iter().any(|it| it.edits == Some(Edited::ScaledObject));
+        let owner = self.hpa().scaled_object().filter(|_| is_of_object);
+        text.evidence.extend(owner.and_then(|owner| self.unready(owner)));
+    }
+
+    /// Returns the object that a kind of advice changes, even if no command does.
+    fn edited_by(&self, remedy: Remedy) -> Option<Edited> {
+        match remedy.changes()? {
+            Edited::Hpa if self.hpa().scaled_object().is_some() => Some(Edited::ScaledObject),
+            own => Some(own),
+        }
+    }
+
+    /// Words that KEDA cannot use a ScaledObject.
+    fn unready(&self, owner: &OwnerReference) -> Option<String> {
+        let object = self.object_of(owner)?;
+        (object.condition("Ready") == Some(false)).then(|| {
+            format!(
+                "The condition Ready of ScaledObject/{} is False: KEDA cannot use its spec or a trigger.",
+                owner.name
+            )
+        })
+    }
+
+    /// Words where an object is to be changed instead, if something else would undo it: its owner, or the tool that
+    /// writes it.
+    fn source(&self, edited: Edited) -> Option<String> {
         let surroundings = &self.pass.input.surroundings;
         let hpa = self.hpa();
         let (object, owner, tool) = match edited {
@@ -476,15 +596,12 @@ impl<'a> About<'a> {
             }
         };
         match (owner, tool) {
-            (Some(OwnerReference { kind, name, .. }), _) => Some(format!(
-                "{kind}/{name} owns {object}: change it there, or its controller may undo a patch."
-            )),
+            (Some(OwnerReference { kind, name, .. }), _) => {
+                Some(format!("{kind}/{name} owns {object}: change it there."))
+            }
             (None, Some(tool)) => {
-                let (writer, source, undoes) = sources(tool);
-                Some(format!(
-                    "{writer} writes {object}: change it in {source}, or the next {undoes} may undo \
-                     a patch."
-                ))
+                let (writer, source) = sources(tool);
+                Some(format!("{writer} writes {object}: change {source}."))
             }
             (None, None) => None,
         }
@@ -645,6 +762,15 @@ impl About<'_> {
     /// Words how the trouble affects the answer, to follow a sentence: `: 4 replicas instead of 1`;
     /// empty if it does not.
     fn cost(&self) -> String {
+        self.cost_if("")
+    }
+
+    /// Words the same if the result assumes of some pods that they are as busy as the others: `~4`.
+    fn cost_of<N: AsRef<str>>(&self, pods: &[N]) -> String {
+        self.cost_if(if self.assumes_usage(pods) { "~" } else { "" })
+    }
+
+    fn cost_if(&self, near: &str) -> String {
         let Some(without) = self.finding.without.filter(|_| self.finding.explains) else {
             return String::new();
         };
@@ -652,16 +778,32 @@ impl About<'_> {
         let replicas = (decision.replicas_after(), without.replicas);
         match (decision.proposal, without.proposal, replicas) {
             (None, Some(proposal), _) => {
-                format!(": no decision instead of a proposal of {proposal}")
+                format!(": no decision instead of a proposal of {near}{proposal}")
             }
             (_, _, (Some(with), Some(without))) if with != without => {
-                format!(": {} instead of {without}", count(with, "replica"))
+                format!(": {} instead of {near}{without}", count(with, "replica"))
             }
             (Some(with), Some(without), _) => {
-                format!(": a proposal of {with} instead of {without}")
+                format!(": a proposal of {with} instead of {near}{without}")
             }
             _ => String::new(),
         }
+    }
+
+    /// Whether some pods have no value that decides, so that one is assumed if they counted. The ratio of a total
+    /// does not depend on them.
+    fn assumes_usage<N: AsRef<str>>(&self, pods: &[N]) -> bool {
+        let all = &self.pass.input.snapshot.pods;
+        let mut rows = self
+            .pass
+            .decision
+            .metrics()
+            .filter(|step| !step.is_total())
+            .flat_map(|step| &step.pods);
+        rows.any(|row| {
+            let name = &*all[row.pod as usize].name;
+            row.value.is_none() && pods.iter().any(|own| own.as_ref() == name)
+        })
     }
 
     /// Returns a sentence about the result of the pass without the trouble.
@@ -674,15 +816,15 @@ impl About<'_> {
     }
 }
 
-/// Returns the name of a tool, its source, and what applies the source again.
-fn sources(tool: Tool) -> (&'static str, &'static str, &'static str) {
+/// Returns the name of a tool, and its source.
+fn sources(tool: Tool) -> (&'static str, &'static str) {
     match tool {
-        Tool::ArgoCd => ("Argo CD", "its repository", "sync"),
-        Tool::Flux => ("Flux", "its repository", "reconciliation"),
-        Tool::FluxHelm => ("Flux", "the values of its HelmRelease", "upgrade"),
-        Tool::Helm => ("Helm", "the values of its chart", "upgrade"),
-        Tool::Terraform => ("Terraform", "its configuration", "apply"),
-        Tool::Pulumi => ("Pulumi", "its program", "update"),
+        Tool::ArgoCd => ("Argo CD", "it in Git"),
+        Tool::Flux => ("Flux", "it in Git"),
+        Tool::FluxHelm => ("Flux", "the values of its HelmRelease"),
+        Tool::Helm => ("Helm", "the values of its chart"),
+        Tool::Terraform => ("Terraform", "its configuration"),
+        Tool::Pulumi => ("Pulumi", "its program"),
     }
 }
 

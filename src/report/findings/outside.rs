@@ -8,6 +8,7 @@ use super::metrics::end;
 use super::path::policy;
 use super::remedy::Remedy;
 use super::{About, Advice, Text, Words};
+use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names::shell_word;
 use crate::engine::decision::Direction;
 use crate::findings::outside::{
@@ -198,6 +199,18 @@ impl Words for PausedByKeda {
                 list(&annotations)
             ),
         };
+        if self.by_flagger {
+            let canaries = format!("kubectl get canaries.flagger.app {namespace}");
+            return Text {
+                summary,
+                evidence,
+                advice: Remedy::LeaveToFlagger.says(
+                    "Leave it: Flagger pauses it between releases, and runs the primary instead.",
+                ),
+                commands: vec![canaries.into()],
+                objects: vec![format!("scaledobject/{}", self.object)],
+            };
+        }
         let (advice, commands): (String, _) = if annotations.is_empty() {
             let keys: Vec<String> =
                 directions.split(" and ").map(|it| format!("paused-scale-{it}")).collect();
@@ -367,7 +380,8 @@ impl Words for OtherWriter {
         let removed = self.writer.as_ref().is_some_and(|it| it.may_have_removed);
         if removed {
             evidence.push(
-                "Where replicas are taken out of a manifest, the API server sets its default of 1, once."
+                "Where a manifest has no replicas, the API server sets its default of 1: once when they are taken \
+                 out, and whenever the target is replaced (helm upgrade --force, kubectl replace)."
                     .to_owned(),
             );
         }
@@ -395,8 +409,12 @@ impl Words for OtherWriter {
         let by = self.writer.as_ref().map(|it| &it.by).filter(|_| self.owner.is_none());
         let take_out = |what: &str| {
             Remedy::TakeOut.says(match (removed, by) {
-                (true, Some(By::Helm)) => format!("Take replicas out of the chart, {UNLESS_DONE}"),
-                (true, _) => format!("Take replicas out of the manifest, {UNLESS_DONE}"),
+                (true, Some(By::Helm)) => format!("If the chart states replicas, {RESET}"),
+                (true, Some(By::ArgoCd)) => {
+                    "If the manifest states replicas, take them out, or have Argo CD ignore them."
+                        .to_owned()
+                }
+                (true, _) => format!("If the manifest states replicas, {RESET}"),
                 (false, _) => format!("Take {what}."),
             })
         };
@@ -431,6 +449,15 @@ impl Words for OtherWriter {
                     vec![fields],
                 )
             }
+            Some(By::Autoscaler | By::Program) if let Some(owner) = self.of_keda(about) => (
+                about.conflict(owner).unwrap_or_else(|| {
+                    Remedy::LookAtScaledObject.says(format!(
+                        "Look at ScaledObject/{}: KEDA itself scales to 0, from there, and to its fallback.",
+                        owner.name
+                    ))
+                }),
+                vec![about.kubectl_for(&owner.name, "describe scaledobject", "")],
+            ),
             Some(By::Autoscaler | By::Program) => (
                 Remedy::LeaveReplicas.says(format!("Have {who} leave the replicas to the HPA.")),
                 vec![fields],
@@ -469,6 +496,12 @@ impl Words for OtherWriter {
 }
 
 impl OtherWriter {
+    /// Returns the ScaledObject of the HPA, if KEDA has scaled the target itself.
+    fn of_keda<'a>(&self, about: &About<'a>) -> Option<&'a OwnerReference> {
+        let manager = &self.writer.as_ref()?.manager;
+        about.hpa().scaled_object().filter(|_| manager.contains("keda"))
+    }
+
     /// Returns the bound that allows these replicas or keeps them, unless it would leave the HPA no choice.
     fn bounds(&self, about: &About<'_>) -> Option<serde_json::Value> {
         let HpaSpec { min_replicas, max_replicas: max, .. } = about.hpa().spec;
@@ -498,8 +531,9 @@ impl Writer {
     }
 }
 
-/// What the API server's default of 1 may mean: the replicas were taken out of their manifest.
-const UNLESS_DONE: &str = "unless just done: that resets them once.";
+/// What the API server's default of 1 may mean: the replicas were taken out of their manifest, or the target was
+/// replaced by a manifest without any.
+const RESET: &str = "take them out; if not, avoid a replace.";
 
 /// What to do if there are no passes, and the reason is not known.
 const STUCK: &str = "Look at the controller manager: is the HPA controller blocked, slow or off?";

@@ -1,15 +1,17 @@
 //! Words findings about the selector of the target, and whose pods it matches.
 
 use super::command::Command;
+use super::path::scales_down;
 use super::remedy::Remedy;
 use super::requests::names_of;
 use super::{APART, About, Advice, Text, Words, names, them};
 use crate::findings::owners::{
-    ForeignPods, OldRevisionPods, OwnedPods, Owner, SelectorMatchesNothing, SelectorMissing,
-    SharedPods,
+    ForeignPods, OldRevisionPods, OwnedPods, Owner, Referred, SelectorMatchesNothing,
+    SelectorMissing, SharedPods,
 };
 use crate::report::format_of;
 use crate::report::words::{amount, count, list, percent, sentence};
+use crate::snapshot::surroundings::ScaleDown;
 
 /// Returns what to do about a selector that does not select the pods of the target.
 fn selector_advice(about: &About<'_>) -> Advice {
@@ -114,7 +116,11 @@ impl Words for SharedPods {
                     .to_owned(),
             );
         }
-        let advice = match self.others.iter().any(|other| other.target == own) {
+        let is_one_target = self.others.iter().any(|other| other.target == own);
+        let advice = match is_one_target {
+            true if let Some((object, hpa)) = &self.of_keda => Remedy::KeepOneHpa.says(format!(
+                "Keep {hpa}, which KEDA creates, and move the metrics of the others to ScaledObject/{object}."
+            )),
             true => Remedy::KeepOneHpa
                 .says("Keep one HPA for the target, and give it the metrics of the others."),
             false => Remedy::LabelApart
@@ -176,14 +182,47 @@ impl Words for ForeignPods {
             ));
         }
         evidence.extend(about.otherwise(&format!("Without {}", them(all.len()))));
+        let advice = match &self.referred {
+            None => Remedy::LabelApart.says(APART),
+            Some(referred) => {
+                evidence.push(format!(
+                    "Both have one template: {} refers to {} (spec.workloadRef).",
+                    referred.rollout, referred.workload
+                ));
+                evidence.push(scales_down(&referred.rollout, referred.scale_down));
+                referred.advice(about)
+            }
+        };
         let counted = if all.len() == 1 { "is counted" } else { "are counted" };
         let (owners, effect) = (list(&owners), about.cost());
         Text {
             summary: format!("{pods} {owners} {counted} for {target}{effect}"),
             evidence,
-            advice: Remedy::LabelApart.says(APART),
+            advice,
             commands: about.list_pods("--show-labels").into_iter().collect(),
             objects: all.iter().map(|name| format!("pod/{name}")).collect(),
+        }
+    }
+}
+
+impl Referred {
+    /// Returns what to do about a workload and a Rollout that both run its template.
+    fn advice(&self, about: &About<'_>) -> Advice {
+        let Self { rollout, workload, is_target, scale_down, hpa } = self;
+        match (is_target, scale_down, hpa) {
+            (true, Some(ScaleDown::OnSuccess | ScaleDown::Progressively), _) => {
+                Remedy::WaitForRollout.waits(format!("for {rollout} to scale down {workload}"))
+            }
+            (true, ..) => Remedy::EndReferred.says(format!(
+                "Set spec.workloadRef.scaleDown of {rollout} to progressively, or scale {workload} to 0."
+            )),
+            (false, _, Some(hpa)) => Remedy::EndReferred.says(format!(
+                "Let {rollout} take over, which the HPA {hpa} scales: {workload} runs the same pods beside it."
+            )),
+            (false, _, None) => Remedy::PointAtRollout.says(format!(
+                "Point {} at {rollout}, which takes over these pods.",
+                about.field("scaleTargetRef")
+            )),
         }
     }
 }
@@ -211,6 +250,12 @@ impl Words for OldRevisionPods {
             .collect();
         let beyond = count(self.beyond.len(), "pod");
         let mut evidence = vec![format!("Pods by revision: {}.", list(&each))];
+        if self.keeps_stable {
+            evidence.push(
+                "While something else shifts the traffic to a canary, Argo Rollouts keeps all stable pods."
+                    .to_owned(),
+            );
+        }
         evidence.extend(about.otherwise(&format!("Without the {beyond} beyond spec.replicas")));
         let target = about.target();
         let is_deployment = target.starts_with("deployment/");
@@ -222,6 +267,11 @@ impl Words for OldRevisionPods {
         let advice = match is_deployment {
             _ if about.is_paused() => Remedy::Resume.says("Resume the rollout, which is paused."),
             true => about.after_rollout(&[], "", "set a smaller maxSurge"),
+            false if self.keeps_stable => about.after_rollout(
+                &names_of(&self.beyond),
+                "",
+                "set dynamicStableScale of the canary",
+            ),
             false => about.after_rollout(
                 &names_of(&self.beyond),
                 "",

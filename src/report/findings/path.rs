@@ -22,7 +22,8 @@ use crate::pass::Origin;
 use crate::report::words::{
     count, distance, duration, future, in_unit, list, number, percent, quantity, sentence, time,
 };
-use crate::snapshot::hpa::{MetricTarget, ScalingPolicy};
+use crate::snapshot::hpa::{CrossVersionObjectReference, MetricTarget, ScalingPolicy};
+use crate::snapshot::surroundings::{ScaleDown, ScaledObjectSpec};
 use crate::whatif::thresholds::{Borders, Scale, Unit};
 
 /// `scaleUp`, `scaleDown`
@@ -503,6 +504,9 @@ impl Words for DirectionDisabled {
     }
 }
 
+/// How many seconds after a trigger was active KEDA scales to 0, by default (`defaultCooldownPeriod`).
+const COOLDOWN: i32 = 300;
+
 /// Words a bound that decides.
 fn bounded(about: &About<'_>, bound: &Bound, field: &str) -> Vec<String> {
     let mut evidence = Vec::new();
@@ -514,6 +518,8 @@ fn bounded(about: &About<'_>, bound: &Bound, field: &str) -> Vec<String> {
     }
     evidence.extend(bound.metric.and_then(|metric| about.of_requests(metric)));
     evidence.extend(about.running(field));
+    let owner = about.hpa().scaled_object().filter(|_| field == "minReplicas");
+    evidence.extend(owner.and_then(|owner| about.activity(about.object_of(owner)?)));
     evidence.extend(about.without().map(|without| format!("Without {field}: {without}.")));
     evidence
 }
@@ -634,10 +640,18 @@ impl Words for AtMin {
                 tried(about, &flags, &json!({ "minReplicas": lower })),
             ),
             Some(owner) => (
-                Remedy::LeaveToKeda.says(
-                    "Nothing to do: KEDA itself scales to 0 while no trigger is active, if \
-                     minReplicaCount is 0.",
-                ),
+                Remedy::LeaveToKeda.says(match about.object_of(owner).map(|it| &it.spec) {
+                    Some(ScaledObjectSpec { min_replica_count: Some(0), cooldown_period, .. }) => {
+                        format!(
+                            "Nothing to do: KEDA itself scales to 0 when no trigger has been active for \
+                             {}s.",
+                            cooldown_period.unwrap_or(COOLDOWN)
+                        )
+                    }
+                    _ => "Nothing to do: KEDA itself scales to 0 while no trigger is active, if \
+                          minReplicaCount is 0."
+                        .to_owned(),
+                }),
                 vec![about.scaled_object(owner)],
             ),
             None => (
@@ -867,6 +881,20 @@ impl Words for BelowMin {
     }
 }
 
+/// Words what a Rollout does with the replicas of the workload that has its template.
+pub(super) fn scales_down(
+    rollout: &CrossVersionObjectReference,
+    when: Option<ScaleDown>,
+) -> String {
+    let does = match when {
+        Some(ScaleDown::Progressively) => "scales that down as the Rollout scales up",
+        Some(ScaleDown::OnSuccess) => "scales that to 0 once the Rollout is healthy",
+        Some(ScaleDown::Never) | None => "never scales that down itself",
+    };
+    let stated = when.map_or("not stated", ScaleDown::as_str);
+    format!("spec.workloadRef.scaleDown of {rollout} is {stated}: Argo Rollouts {does}.")
+}
+
 impl Words for SwitchedOff {
     fn text(&self, about: &About<'_>) -> Text {
         let target = about.hpa().reference();
@@ -898,20 +926,17 @@ impl Words for SwitchedOff {
         let scale = || vec![scale.into()];
         let (advice, commands) = match (owner, &self.keeper) {
             _ if self.observed.is_some() => (Advice::default(), Vec::new()),
-            (Some(owner), _) => (
-                Remedy::LeaveToKeda
-                    .waits("for a trigger to become active; KEDA then scales the target up"),
-                vec![about.scaled_object(owner)],
+            (_, Some(Keeper::Rollout { rollout, hpa: Some(hpa), .. })) => (
+                Remedy::Nothing.says(format!(
+                    "Nothing to do: the HPA {hpa} scales {rollout}, which runs the pods of this template."
+                )),
+                Vec::new(),
             ),
-            (None, Some(Keeper::Keda)) => (
-                Remedy::LeaveToKeda
-                    .says("Leave it: KEDA keeps it at 0 while no trigger is active."),
-                vec![format!("kubectl get scaledobjects {}", about.namespace()).into()],
-            ),
-            (None, Some(Keeper::Rollout(rollout))) => {
+            (_, Some(Keeper::Rollout { rollout, scale_down, hpa: None })) => {
                 let patch = json!({"scaleTargetRef": {
                     "apiVersion": rollout.api_version, "kind": rollout.kind, "name": rollout.name,
                 }});
+                evidence.push(scales_down(rollout, *scale_down));
                 let advice = Remedy::PointAtRollout.says(format!(
                     "Point {} at {rollout} ({}): it runs the pods of this template (spec.workloadRef).",
                     about.field("scaleTargetRef"),
@@ -919,7 +944,44 @@ impl Words for SwitchedOff {
                 ));
                 (advice, about.patch_spec(&patch).into_iter().collect())
             }
-            (None, Some(Keeper::Flagger { primary })) => {
+            (_, Some(Keeper::Rollouts)) => (
+                Remedy::PointAtRollout.says(format!(
+                    "Leave it at 0: a Rollout runs its pods. Point {} at that Rollout.",
+                    about.field("scaleTargetRef")
+                )),
+                vec![format!("kubectl get rollouts.argoproj.io {}", about.namespace()).into()],
+            ),
+            (Some(owner), keeper) if !matches!(keeper, Some(Keeper::Flagger { .. })) => {
+                let object = about.object_of(owner);
+                evidence.extend(object.and_then(|it| about.activity(it)));
+                let is = |type_: &str| object.and_then(|it| it.condition(type_));
+                let name = &owner.name;
+                (
+                    match (is("Ready"), is("Active")) {
+                        (Some(false), _) => Remedy::LookAtScaledObject
+                            .says(format!("Find out why ScaledObject/{name} is not ready.")),
+                        (_, Some(true)) => Remedy::LookAtScaledObject.says(format!(
+                            "Find out why KEDA leaves it at 0: a trigger of ScaledObject/{name} is active."
+                        )),
+                        _ => Remedy::LeaveToKeda.waits(
+                            "for a trigger to become active; KEDA then scales the target up",
+                        ),
+                    },
+                    vec![about.scaled_object(owner)],
+                )
+            }
+            (_, Some(Keeper::Keda)) => (
+                Remedy::LeaveToKeda
+                    .says("Leave it: KEDA keeps it at 0 while no trigger is active."),
+                vec![format!("kubectl get scaledobjects {}", about.namespace()).into()],
+            ),
+            (_, Some(Keeper::Owner(owner))) => (
+                Remedy::LookAtOwner.says(format!(
+                    "If it is meant to run, change {owner}: it owns {target} and sets its replicas."
+                )),
+                vec![format!("kubectl get {} {} -o yaml", about.target(), about.namespace()).into()],
+            ),
+            (_, Some(Keeper::Flagger { primary })) => {
                 let primary = primary.clone().unwrap_or_else(|| format!("{target}-primary"));
                 (
                     Remedy::LeaveToFlagger.says(format!(
@@ -928,13 +990,13 @@ impl Words for SwitchedOff {
                     vec![format!("kubectl get canaries.flagger.app {}", about.namespace()).into()],
                 )
             }
-            (None, Some(Keeper::Manifest)) => (
+            (_, Some(Keeper::Manifest)) => (
                 Remedy::ScaleToOne.says(
                     "If it is meant to run, take replicas out of its manifest, and scale it to 1.",
                 ),
                 scale(),
             ),
-            (None, Some(Keeper::Other) | None) => (
+            (_, Some(Keeper::Other) | None) => (
                 Remedy::ScaleToOne.says(
                     "If it is meant to run, scale the target to 1; the HPA takes over from there.",
                 ),

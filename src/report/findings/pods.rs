@@ -52,16 +52,28 @@ impl Words for FinishedPods {
             evidence.push("Kubernetes 1.38 leaves out succeeded pods.".to_owned());
         }
         evidence.extend(about.otherwise(&format!("Without {}", them(all.len()))));
+        let (advice, commands) = match &self.owner {
+            Some(owner) => (
+                Remedy::DeleteByOwner.says(format!(
+                    "Give the pods of {owner} labels that the selector does not match."
+                )),
+                about.list_pods("--show-labels").into_iter().collect(),
+            ),
+            None => (
+                Remedy::DeleteFinished.says(format!(
+                    "Delete {}, or relabel {} so that {} not match.",
+                    first_of(&all),
+                    them(all.len()),
+                    if all.len() == 1 { "it does" } else { "they do" }
+                )),
+                vec![format!("kubectl delete pod {}", about.pods(&all)).into()],
+            ),
+        };
         Text {
             summary: format!("{pods} {verb} the target's selector{effect}{}", about.cost()),
             evidence,
-            advice: Remedy::DeleteFinished.says(format!(
-                "Delete {}, or relabel {} so that {} not match.",
-                first_of(&all),
-                them(all.len()),
-                if all.len() == 1 { "it does" } else { "they do" }
-            )),
-            commands: vec![format!("kubectl delete pod {}", about.pods(&all)).into()],
+            advice,
+            commands,
             objects: objects(&all),
         }
     }
@@ -91,13 +103,15 @@ impl Words for UncountedPods {
                  {period}."
             ));
         }
+        let all: Vec<&str> = self.pods.iter().map(|it| &*about.pod(it).name).collect();
+        let is_assumed = about.assumes_usage(&all);
         let other = match (self.count, self.idle) {
             (true, _) => "If they did not count".to_owned(),
             (false, true) => format!("Without {}", them(self.pods.len())),
+            (false, false) if is_assumed => ASSUMED.to_owned(),
             (false, false) => "If they counted".to_owned(),
         };
         evidence.extend(about.otherwise(&other));
-        let all: Vec<&str> = self.pods.iter().map(|it| &*about.pod(it).name).collect();
         let (n, of) = (self.pods.len(), count(self.of, "pod"));
         let verb = if n == 1 { "does" } else { "do" };
         let is_ordinary = about.finding.severity == Severity::Info;
@@ -131,6 +145,9 @@ impl Words for UncountedPods {
             }
             Some((Clause::NoMetric, pod)) if waiting(pod).is_some() => {
                 Remedy::FindUnready.says("Find out why the container does not run.")
+            }
+            Some((Clause::NoMetric, _)) if self.unscraped => {
+                Remedy::FindSamples.says(format!("Look at {}.", kubelets(&self.nodes)))
             }
             Some((Clause::NoMetric, _)) => Remedy::FindSamples
                 .says("Find out why the metrics API has no values of the pods that lack them."),
@@ -166,9 +183,19 @@ impl Words for UncountedPods {
                 objects: objects(&all),
             };
         }
-        let cost = about.cost();
-        let on_node = self.node.as_ref().map(|node| format!(", all on the node {node}"));
-        let on_node = on_node.unwrap_or_default();
+        let cost = if self.count || self.idle { about.cost() } else { about.cost_of(&all) };
+        let on_node = match &self.nodes[..] {
+            [] => String::new(),
+            [node] if n == 1 => format!(" on the node {node}"),
+            [node] => format!(", all on the node {node}"),
+            all => format!(", all on the nodes {}", names(all)),
+        };
+        if self.unscraped {
+            evidence.push(
+                "The pods that have metrics are on other nodes: metrics-server has nothing of these."
+                    .to_owned(),
+            );
+        }
         let summary = match (self.count, n) {
             (false, _) => format!("{n} of {of} {verb} not count{named}{on_node}{cost}"),
             (true, 1) => format!("1 of {of} is not ready, and counts nevertheless{cost}"),
@@ -180,10 +207,25 @@ impl Words for UncountedPods {
             summary,
             evidence,
             advice,
-            commands: first.map(|it| about.describe(&about.pod(it).name)).into_iter().collect(),
+            commands: match self.unscraped {
+                true => about.list_pods("-o wide"),
+                false => first.map(|it| about.describe(&about.pod(it).name)),
+            }
+            .into_iter()
+            .collect(),
             objects: objects(&all),
         }
     }
+}
+
+/// Begins a sentence about pods without a value, of which the usage is assumed.
+const ASSUMED: &str = "If they counted, and used as much as the others on average";
+
+/// Names the kubelets of nodes.
+fn kubelets(nodes: &[Box<str>]) -> String {
+    let (kubelet, node) =
+        if nodes.len() == 1 { ("kubelet", "node") } else { ("kubelets", "nodes") };
+    format!("the {kubelet} of the {node} {}: metrics-server has nothing from there", names(nodes))
 }
 
 /// Words what a container waits for, and how often it has restarted.
@@ -299,7 +341,7 @@ impl Words for NeverReady {
         evidence.extend(self.revision.as_ref().map(|revision| {
             format!("All of them are of revision {revision}; the target has pods of others.")
         }));
-        evidence.extend(about.otherwise(&format!("With {} ready", them(all.len()))));
+        evidence.extend(about.otherwise(&about.with(&all, "ready")));
         let waiting = self.pods.iter().find_map(|pod| pod.waiting.as_deref());
         let reason = waiting.map_or_else(String::new, |reason| format!(" ({reason})"));
         let first = self.pods.iter().find(|pod| pod.restarts > 0).or(self.pods.first());
@@ -323,7 +365,10 @@ impl Words for NeverReady {
             }),
         };
         Text {
-            summary: format!("{pods} {verb} not become ready{since}{reason}{}", about.cost()),
+            summary: format!(
+                "{pods} {verb} not become ready{since}{reason}{}",
+                about.cost_of(&all)
+            ),
             evidence,
             advice,
             commands,
@@ -537,11 +582,24 @@ impl Words for UnschedulablePods {
         if !message.is_empty() {
             evidence.push(format!("The scheduler says: {message}."));
         }
-        evidence.extend(about.otherwise(&format!("With {} running", them(n))));
+        evidence.extend(self.autoscaler.as_ref().map(|it| {
+            let at = it.at.map_or_else(String::new, |at| format!(" at {}", time(about.now(), at)));
+            let message = it.message.trim_end_matches('.');
+            format!("The cluster autoscaler says{at}: {message}.")
+        }));
+        evidence.extend(about.otherwise(&about.with(&self.pods, "running")));
+        let refuses = self.autoscaler.as_ref().filter(|it| !it.adds);
+        let is_full = refuses.is_some_and(|it| it.message.contains("max node group size reached"));
         Text {
-            summary: format!("{pods} {verb} no node{since}{}", about.cost()),
+            summary: format!("{pods} {verb} no node{since}{}", about.cost_of(&self.pods)),
             evidence,
             advice: match self.are_needed {
+                true if is_full => Remedy::AddNodes.says(
+                    "Raise the maximum of the node group, or lower the requests or maxReplicas.",
+                ),
+                true if refuses.is_some() => Remedy::AddNodes.says(
+                    "Lower the requests, or add a node group that fits: the cluster autoscaler adds no node.",
+                ),
                 true if about.finding.severity == Severity::Info => Remedy::WaitForPods
                     .waits("for a node; if none comes, add nodes or lower the requests"),
                 true => Remedy::AddNodes.says(ADD_NODES),
@@ -560,6 +618,15 @@ fn objects<N: AsRef<str>>(pods: &[N]) -> Vec<String> {
 }
 
 impl<'a> About<'a> {
+    /// Begins a sentence about some pods in another state: `With them ready`.
+    fn with<N: AsRef<str>>(&self, pods: &[N], state: &str) -> String {
+        let busy = match self.assumes_usage(pods) {
+            true => ", and as busy as the others on average",
+            false => "",
+        };
+        format!("With {} {state}{busy}", them(pods.len()))
+    }
+
     fn pod(&self, uncounted: &Uncounted) -> &'a Pod {
         &self.pass.input.snapshot.pods[uncounted.row.pod as usize]
     }

@@ -1,6 +1,8 @@
 //! The kinds of advice: when each is given, what it promises, and how the tests check that. `docs/advice.md` lists
 //! them, and a test fails if advice promises what it does not keep.
 
+use super::command::Edited;
+
 /// How the promise of a kind of advice is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Check {
@@ -13,6 +15,41 @@ pub enum Check {
     Quiet,
     /// It cannot be played, for this reason. Its commands are checked like those that only show something.
     Unplayed(&'static str),
+}
+
+impl Remedy {
+    /// Returns the object that it changes, if it is one of those with a source of their own: the HPA, or what has the
+    /// template of the pods.
+    pub(super) fn changes(self) -> Option<Edited> {
+        match self {
+            Self::PointAt
+            | Self::PointAtRollout
+            | Self::CorrectReference
+            | Self::ChangeBounds
+            | Self::ChangeBound
+            | Self::RaiseMax
+            | Self::LowerMin
+            | Self::EnableDirection
+            | Self::UseContainer
+            | Self::UseAverageValue
+            | Self::UseValue
+            | Self::SetTarget
+            | Self::LowerTarget
+            | Self::ChangeTarget
+            | Self::SetTolerance
+            | Self::ShortenWindow
+            | Self::LengthenUpWindow
+            | Self::LengthenDownWindow
+            | Self::AddBehavior
+            | Self::ChangePolicies => Some(Edited::Hpa),
+            Self::SetRequest
+            | Self::RaiseRequest
+            | Self::RaiseSmallRequest
+            | Self::LeaveRoom
+            | Self::Annotate => Some(Edited::Template),
+            _ => None,
+        }
+    }
 }
 
 macro_rules! remedies {
@@ -89,6 +126,9 @@ remedies! {
     DeleteEarlier: Check::Unplayed(NEW_PODS), "Pods of an earlier revision count, and no rollout replaces them.", "New pods are of the current template.";
     LowerPartition: Check::Unplayed(NEW_PODS), "A rollout leaves the pods of an earlier revision alone.", "The rollout replaces them.";
     LabelApart: Check::Unplayed("labels and selectors of other objects change with it"), "The selector of the target matches pods of others.", "Only the pods of the target count.";
+    EndReferred: Check::Unplayed("which pods are to serve is for the user to say"), "A Rollout and the workload that has its template both have pods.", "Only one of both has pods.";
+    DeleteByOwner: Check::Unplayed(ELSEWHERE), "Finished pods of a Job or of another object that may need them match the selector.", "They no longer count.";
+    UseValue: Check::Played, "An average or a quantile is divided by the replicas.", "The whole value is compared with the target.";
     InstallApi: Check::Unplayed(ELSEWHERE), "No server answers for a metrics API.", "The metric can be read.";
     LookAtApi: Check::Shown, "A metrics API does not answer.", "It shows why.";
     PointApiService: Check::Unplayed(UNKNOWN_VALUE), "Another server than KEDA's serves the external metrics.", "KEDA serves them.";

@@ -49,7 +49,7 @@ fn a_request_for_a_kind_that_kubectl_does_not_know() {
     );
 }
 
-/// A command that patches what a chart, a repository or a controller writes is told to be undone, once.
+/// What a chart, a repository or a controller writes again is changed there, and no command patches it.
 #[test]
 fn a_patch_of_what_a_tool_writes() {
     let managed = |manager: &str| json!({"metadata": {"managedFields": [{"manager": manager}]}});
@@ -61,39 +61,32 @@ fn a_patch_of_what_a_tool_writes() {
     let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "example.com/v1",
         "kind": "Collector", "name": "traces", "controller": true}]}});
     for (metadata, want) in [
-        (
-            managed("helm"),
-            "Helm writes hpa/web: change it in the values of its chart, or the next upgrade may undo a patch.",
-        ),
+        (managed("helm"), "Helm writes hpa/web: change the values of its chart."),
         (
             json!({"metadata": {"labels": {"argocd.argoproj.io/instance": "web"}}}),
-            "Argo CD writes hpa/web: change it in its repository, or the next sync may undo a patch.",
+            "Argo CD writes hpa/web: change it in Git.",
         ),
-        (
-            managed("Terraform"),
-            "Terraform writes hpa/web: change it in its configuration, or the next apply may undo a patch.",
-        ),
-        (
-            owner,
-            "Collector/traces owns hpa/web: change it there, or its controller may undo a patch.",
-        ),
+        (managed("Terraform"), "Terraform writes hpa/web: change its configuration."),
+        (owner, "Collector/traces owns hpa/web: change it there."),
     ] {
         let text = said(Code::AtMax, &by_hpa(&metadata));
-        assert!(text.commands.iter().any(|it| it.starts_with("kubectl patch hpa")), "{text:?}");
-        assert_eq!(text.evidence.iter().filter(|it| it.contains("undo")).count(), 1, "{text:?}");
-        assert_eq!(text.evidence.last().map(String::as_str), Some(want));
+        assert!(!text.commands.iter().any(|it| it.contains(" patch ")), "{text:?}");
+        assert!(text.commands.iter().any(|it| it.contains(" predict ")), "{text:?}");
+        assert!(text.advice.text().ends_with(&format!(" {want}")), "{text:?}");
     }
     let text = said(Code::AtMax, &by_hpa(&managed("kubectl-client-side-apply")));
-    assert!(!text.evidence.iter().any(|it| it.contains("undo")), "{text:?}");
+    assert!(text.commands.iter().any(|it| it.starts_with("kubectl patch hpa")), "{text:?}");
+    assert!(!text.advice.text().contains(" writes "), "{text:?}");
     // A finding without a command that writes says nothing of it.
     let text = said(
         Code::WithinTolerance,
         &with(&state(&[cpu()], &["52m"; 4]), "HorizontalPodAutoscaler", &managed("helm")),
     );
-    assert!(!text.evidence.iter().any(|it| it.contains("undo")), "{text:?}");
+    assert!(!text.evidence.iter().any(|it| it.contains(" writes ")), "{text:?}");
+    assert!(!text.advice.text().contains(" writes "), "{text:?}");
 }
 
-/// Each command says of the object that it edits who writes it.
+/// The same holds for the other objects that commands edit.
 #[test]
 fn an_edit_of_what_a_tool_writes() {
     let managers = json!([{"manager": "helm"}]);
@@ -127,12 +120,9 @@ fn an_edit_of_what_a_tool_writes() {
         ),
     ] {
         let text = said(code, &items);
-        let want = format!(
-            "Helm writes {object}: change it in the values of its chart, or the next upgrade may undo \
-             a patch."
-        );
-        assert!(text.commands.iter().any(|it| it.starts_with(command)), "{text:?}");
-        assert_eq!(text.evidence.last(), Some(&want));
+        let want = format!(" Helm writes {object}: change the values of its chart.");
+        assert!(!text.commands.iter().any(|it| it.starts_with(command)), "{text:?}");
+        assert!(text.advice.text().ends_with(&want), "{text:?}");
     }
 }
 
@@ -853,7 +843,7 @@ fn what_serves_a_metrics_api() {
     assert_eq!(of_backend(service(external, "datadog", "agent")), (Remedy::PointApiService, 2));
     assert_eq!(
         of_backend(service(external, "keda", "keda-operator-metrics-apiserver")),
-        (Remedy::LookAtBackend, 1)
+        (Remedy::LookAtScaledObject, 1)
     );
     let unserved = |service| {
         let rps = json!({"type": "Pods", "pods": {
@@ -1024,7 +1014,7 @@ fn an_api_that_may_be_served() {
             &cpu(),
             &Value::Null,
             "the resource metrics API is not served: cpu cannot be read, so nothing is scaled",
-            "Install metrics-server.",
+            "Install metrics-server, or register its APIService.",
             "kubectl get apiservices",
         ),
     ] {
@@ -1437,17 +1427,486 @@ fn a_maximum_that_was_lowered_names_its_writer() {
             "The field manager argocd-controller wrote maxReplicas, and last changed the HPA at 05:58:50Z \
              (70s ago).",
             "With maxReplicas 9: 8 replicas.",
-            "Argo CD writes hpa/web: change it in its repository, or the next sync may undo a patch.",
         ]
     );
     let again = "If 4 is not meant, raise maxReplicas again (predict --max 9).";
-    assert_eq!(told.advice.text(), again);
-    assert_eq!(told.commands.len(), 2);
+    assert_eq!(told.advice.text(), format!("{again} Argo CD writes hpa/web: change it in Git."));
+    assert_eq!(told.commands.len(), 1);
     // Without managed fields, a command shows them.
     let unknown = text(&json!([]));
     assert_eq!(unknown.advice.text(), again);
     let fields = "kubectl get hpa web -n default -o yaml --show-managed-fields";
     assert_eq!(unknown.commands.last().map(String::as_str), Some(fields));
+}
+
+/// Returns these objects with an HPA that KEDA creates from a ScaledObject of this spec and status.
+fn of_keda(items: &[Value], object: &Value) -> Vec<Value> {
+    let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "keda.sh/v1alpha1",
+        "kind": "ScaledObject", "name": "web", "uid": "1", "controller": true}]}});
+    let own = json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"scaleTargetRef": {"name": "web"}}});
+    [with(items, "HorizontalPodAutoscaler", &owner), vec![build::with(own, object)]].concat()
+}
+
+/// Returns conditions of a ScaledObject, whose messages hold a secret.
+fn conditions(all: &[(&str, &str)]) -> Value {
+    let one = |(type_, status): &(&str, &str)| {
+        json!({"type": type_, "status": status, "reason": "X",
+            "message": "amqp://user:hunter2@rabbit refused"})
+    };
+    json!({"status": {"conditions": all.iter().map(one).collect::<Vec<_>>()}})
+}
+
+/// Returns an HPA of KEDA with a metric of this total and target per replica, and four busy or idle pods.
+fn triggered(target: &str, total: &str, object: &Value) -> Vec<Value> {
+    let items = state(&[build::external("s0-prometheus", &build::average(target))], &["50m"; 4]);
+    let value = json!({"metricName": "s0-prometheus", "value": total});
+    of_keda(&[items, vec![build::external_values([value])]].concat(), object)
+}
+
+/// KEDA's fallback is no measurement: nothing else is advised on the number.
+#[test]
+fn a_value_that_keda_puts_in_place_of_one_that_fails() {
+    let fallback = json!({"spec": {"fallback": {"failureThreshold": 3, "replicas": 30}}});
+    let failing = build::with(conditions(&[("Fallback", "True")]), &fallback);
+    let items = triggered("10", "300", &failing);
+    let text = said(Code::MetricFailing, &items);
+    assert_eq!(
+        text.summary,
+        "s0-prometheus is not measured: its trigger fails, and KEDA asks for the 30 replicas of spec.fallback"
+    );
+    assert_eq!(text.advice.text(), "Find out why its trigger in ScaledObject/web fails.");
+    assert_eq!(
+        said(Code::RateLimited, &items).advice.text(),
+        "Follow the advice of metric-failing."
+    );
+    // Another value is measured, and so is the same one without the condition.
+    let codes = |items: &[Value]| -> Vec<Code> {
+        find(&pass(items)).iter().map(crate::findings::Finding::code).collect()
+    };
+    assert!(!codes(&triggered("10", "310", &failing)).contains(&Code::MetricFailing));
+    let passed = build::with(conditions(&[("Fallback", "False")]), &fallback);
+    assert!(!codes(&triggered("10", "300", &passed)).contains(&Code::MetricFailing));
+}
+
+/// Conditions of a ScaledObject are told, their messages never leave the program.
+#[test]
+fn a_scaled_object_that_is_not_ready() {
+    let object = build::with(
+        conditions(&[("Ready", "False"), ("Active", "False")]),
+        &json!({"status": {"lastActiveTime": "2026-11-21T05:30:00Z"}}),
+    );
+    let none = of_keda(&state(&[cpu()], &[]), &object);
+    let text = said(Code::SwitchedOff, &none);
+    assert_eq!(text.advice.text(), "Find out why ScaledObject/web is not ready.");
+    let want = "A trigger of ScaledObject/web was last active at 05:30:00Z (30m ago).";
+    assert!(text.evidence.iter().any(|it| it == want), "{text:?}");
+    let pass = pass(&none);
+    let saved = crate::saved::save::to_json(&[&pass.input], &[]).unwrap();
+    assert!(saved.contains("lastActiveTime") && !saved.contains("hunter2"), "{saved}");
+    let active = of_keda(&state(&[cpu()], &[]), &conditions(&[("Active", "True")]));
+    assert_eq!(
+        said(Code::SwitchedOff, &active).advice.text(),
+        "Find out why KEDA leaves it at 0: a trigger of ScaledObject/web is active."
+    );
+}
+
+/// A bound that the ScaledObject states already is not raised there.
+#[test]
+fn a_bound_that_keda_does_not_pass_on() {
+    let bounds =
+        |min: i32, max: i32| json!({"spec": {"minReplicaCount": min, "maxReplicaCount": max}});
+    let most = json!({"spec": {"maxReplicas": 4}});
+    let at_max = |object: &Value| {
+        let items = with(&state(&[cpu()], &["90m"; 4]), "HorizontalPodAutoscaler", &most);
+        said(Code::AtMax, &of_keda(&items, object)).advice.text()
+    };
+    let raise = "Raise maxReplicaCount of ScaledObject/web, if nodes and dependencies can carry it (predict --max 8).";
+    assert_eq!(at_max(&bounds(0, 4)), raise);
+    assert_eq!(at_max(&json!({})), raise);
+    assert_eq!(
+        at_max(&bounds(1, 9)),
+        "Find out why KEDA does not pass on maxReplicaCount 9 of ScaledObject/web."
+    );
+    let conflict = "Make minReplicaCount (50) of ScaledObject/web no more than maxReplicaCount (10): until then, \
+                    KEDA does not change its HPA.";
+    assert_eq!(at_max(&bounds(50, 10)), conflict);
+    // KEDA itself scales to its minimum, and the HPA back.
+    let writer = json!({"manager": "keda", "operation": "Update", "subresource": "scale"});
+    let set = set_by(&writer, 8);
+    assert_eq!(said(Code::OtherWriter, &of_keda(&set, &bounds(50, 10))).advice.text(), conflict);
+    let own = said(Code::OtherWriter, &of_keda(&set, &json!({}))).advice.text();
+    assert!(own.starts_with("Look at ScaledObject/web: KEDA itself scales"), "{own}");
+}
+
+/// A fallback that is there already is not advised, nor one that KEDA does not use.
+#[test]
+fn a_fallback_that_would_help() {
+    let empty = |target: &Value, object: &Value| {
+        let items = state(&[build::external("s0-kafka", target)], &["50m"; 4]);
+        let message = "no matching metrics found for s0-kafka";
+        let error = json!({"errors": [{"api": "external", "message": message}]});
+        let items = with(&items, "ControllerState", &error);
+        said(Code::MetricEmpty, &of_keda(&items, object)).advice.text()
+    };
+    let with_it = "Look at its trigger in the ScaledObject, or set spec.fallback there.";
+    let without = "Look at its trigger in the ScaledObject.";
+    let own = json!({"spec": {"fallback": {"failureThreshold": 3, "replicas": 6}}});
+    assert_eq!(empty(&build::average("10"), &json!({})), with_it);
+    assert_eq!(empty(&build::average("10"), &own), without);
+    assert_eq!(empty(&build::value("10"), &json!({})), without);
+}
+
+/// A latency, or another average, that a target per replica divides by the replicas.
+#[test]
+fn an_average_that_is_divided() {
+    let asking = |query: &str| {
+        let triggers =
+            json!([{"type": "prometheus", "metadata": {"query": query, "threshold": "20"}}]);
+        triggered("20", "45", &json!({"spec": {"triggers": triggers}}))
+    };
+    let codes = |items: &[Value]| -> Vec<Code> {
+        find(&pass(items)).iter().map(crate::findings::Finding::code).collect()
+    };
+    for query in [
+        "histogram_quantile(0.95, sum(rate(x[2m])) by (le))",
+        "avg(rate(secret_sum[2m]) / rate(secret_count[2m])) * 1000",
+        "sum(rate(secret[2m])) / count(up{job=\"web\"})",
+        "sum(secret) / scalar(sum(kube_deployment_status_replicas{deployment=\"web\"}))",
+    ] {
+        let text = said(Code::SuspectUnit, &asking(query));
+        assert_eq!(
+            text.summary,
+            "s0-prometheus is 45, above its target of 20, but AverageValue divides it by the replicas"
+        );
+        assert_eq!(
+            text.advice.text(),
+            "Use metricType: Value for s0-prometheus in spec.triggers of ScaledObject/web."
+        );
+        assert!(!format!("{text:?}").contains("secret"), "{text:?}");
+    }
+    for query in ["sum(rate(x[2m]))", "max(lag) / 60", "sum(avg_over_time(queue[5m]))"] {
+        assert!(!codes(&asking(query)).contains(&Code::SuspectUnit), "{query}");
+    }
+    // Of another HPA, the name tells.
+    let named = |name: &str| {
+        let items = state(&[build::external(name, &build::average("20"))], &["50m"; 4]);
+        [items, vec![build::external_values([json!({"metricName": name, "value": "45"})])]].concat()
+    };
+    assert_eq!(
+        said(Code::SuspectUnit, &named("checkout_latency_p95")).advice.text(),
+        "Use value: 20 instead of averageValue."
+    );
+    assert!(!codes(&named("requests_per_second")).contains(&Code::SuspectUnit));
+    // A total target is right for it, and AverageValue is not advised.
+    let total = {
+        let items = state(&[build::external("latency_p95", &build::value("20"))], &["50m"; 4]);
+        [items, vec![build::external_values([json!({"metricName": "latency_p95", "value": "45"})])]]
+            .concat()
+    };
+    let text = said(Code::ValueMultiplies, &total);
+    assert!(text.advice.text().starts_with("Nothing to do if it falls"), "{text:?}");
+}
+
+/// Nobody is told to start what something else keeps at 0.
+#[test]
+fn a_target_that_is_kept_at_zero() {
+    let none = state(&[cpu()], &[]);
+    let deployment = |name: &str, more: &Value| {
+        let own = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": name, "namespace": "default", "uid": name},
+            "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "web"}}}, "status": {"replicas": 0}});
+        build::with(own, more)
+    };
+    let set_by = |manager: &str| {
+        json!({"metadata": {"managedFields": [{"manager": manager, "operation": "Update",
+            "time": "2026-11-21T05:00:00Z", "fieldsV1": {"f:spec": {"f:replicas": {}}}}]}})
+    };
+    let rollout = |scale_down: Option<&str>| {
+        let mut reference = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+        if let Some(own) = scale_down {
+            reference["scaleDown"] = json!(own);
+        }
+        json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+            "metadata": {"name": "web", "namespace": "default"}, "spec": {"workloadRef": reference}})
+    };
+    let beside = |more: Vec<Value>| [none.clone(), more].concat();
+    let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "example.com/v1", "kind": "App",
+        "name": "web", "uid": "s", "controller": true}]}});
+    let owned = build::with(deployment("web", &set_by("app-operator")), &owner);
+    let scaled = json!({"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+        "metadata": {"name": "other", "namespace": "default"}, "spec": {"scaleTargetRef": {"name": "web"}}});
+    // Their scales are their own.
+    let of_objects: Vec<Value> = none.iter().filter(|it| it["kind"] != "Scale").cloned().collect();
+    let other_hpa = {
+        let reference =
+            json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"});
+        let hpa = build::hpa(&json!({"scaleTargetRef": reference}));
+        build::with(hpa, &json!({"metadata": {"name": "of-rollout", "uid": "v"}}))
+    };
+    let own_scale = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
+            "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
+        "status": {"replicas": 2, "HPAReplicas": 2, "selector": "app=web"}});
+    let point = "Point scaleTargetRef at Rollout/web (argoproj.io/v1alpha1): it runs the pods of this template \
+                 (spec.workloadRef).";
+    for (items, want) in [
+        (beside(vec![deployment("web", &json!({})), rollout(Some("progressively"))]), point),
+        (
+            [of_objects, vec![deployment("web", &json!({})), own_scale, other_hpa]].concat(),
+            "Nothing to do: the HPA of-rollout scales Rollout/web, which runs the pods of this template.",
+        ),
+        (
+            beside(vec![deployment("web", &set_by("rollouts-controller"))]),
+            "Leave it at 0: a Rollout runs its pods. Point scaleTargetRef at that Rollout.",
+        ),
+        (
+            beside(vec![owned]),
+            "If it is meant to run, change App/web: it owns Deployment/web and sets its replicas.",
+        ),
+        (
+            beside(vec![deployment("web", &set_by("kubectl")), scaled]),
+            "Leave it: KEDA keeps it at 0 while no trigger is active.",
+        ),
+        (
+            of_keda(
+                &beside(vec![deployment("web-primary", &json!({}))]),
+                &json!({"metadata": {
+                "annotations": {"autoscaling.keda.sh/paused-replicas": "0"}}}),
+            ),
+            "Follow the advice of paused-by-keda.",
+        ),
+    ] {
+        let text = said(Code::SwitchedOff, &items);
+        assert_eq!(text.advice.text(), want);
+        assert!(!text.commands.iter().any(|it| it.contains("kubectl scale")), "{text:?}");
+    }
+    let stated = said(
+        Code::SwitchedOff,
+        &beside(vec![deployment("web", &json!({})), rollout(Some("progressively"))]),
+    );
+    let want = "spec.workloadRef.scaleDown of Rollout/web is progressively: Argo Rollouts scales that down as the \
+                Rollout scales up.";
+    assert!(stated.evidence.iter().any(|it| it == want), "{stated:?}");
+    // Flagger's pause is left alone.
+    let paused = of_keda(
+        &beside(vec![deployment("web-primary", &json!({}))]),
+        &json!({"metadata": {"annotations": {"autoscaling.keda.sh/paused-replicas": "0"}}}),
+    );
+    let text = said(Code::PausedByKeda, &paused);
+    assert!(text.advice.text().starts_with("Leave it: Flagger"), "{text:?}");
+    assert!(!text.commands.iter().any(|it| it.contains("annotate")), "{text:?}");
+}
+
+/// A workload and the Rollout that has its template both have pods.
+#[test]
+fn pods_of_a_rollout_and_of_what_it_refers_to() {
+    let owner = |kind: &str, version: &str| {
+        json!({"metadata": {"ownerReferences": [{"apiVersion": version, "kind": kind,
+            "name": "web", "uid": kind, "controller": true}]}})
+    };
+    let set = |hash: &str, kind: &str, version: &str| {
+        let own = json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+            "metadata": {"name": format!("web-{hash}"), "namespace": "default", "uid": hash},
+            "spec": {"replicas": 1}, "status": {"replicas": 1}});
+        build::with(own, &owner(kind, version))
+    };
+    let of = |name: &str, hash: &str| {
+        let pod = build::pod(name);
+        let owner = json!([{"apiVersion": "apps/v1", "kind": "ReplicaSet",
+            "name": format!("web-{hash}"), "uid": hash, "controller": true}]);
+        build::with(pod, &json!({"metadata": {"ownerReferences": owner}}))
+    };
+    let state = |target: (&str, &str), scale_down: Value| {
+        let (kind, version) = target;
+        let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "web", "namespace": "default", "uid": "d"},
+            "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "web"}},
+                "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app"}]}}},
+            "status": {"replicas": 2}});
+        let mut rollout = json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+            "metadata": {"name": "web", "namespace": "default", "uid": "r"},
+            "spec": {"replicas": 2, "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
+            "status": {"replicas": 2, "HPAReplicas": 2, "selector": "app=web"}});
+        rollout["spec"]["workloadRef"]["scaleDown"] = scale_down;
+        let spec = json!({"maxReplicas": 20, "metrics": [cpu()],
+            "scaleTargetRef": {"apiVersion": version, "kind": kind, "name": "web"}});
+        let mut items = vec![
+            build::hpa(&spec),
+            build::state(&json!({})),
+            deployment,
+            rollout,
+            set("a", "Deployment", "apps/v1"),
+            set("b", "Rollout", "argoproj.io/v1alpha1"),
+        ];
+        for (name, hash) in [("web-0", "a"), ("web-1", "a"), ("web-2", "b"), ("web-3", "b")] {
+            items.extend([of(name, hash), build::pod_metrics(name, "90m")]);
+        }
+        items
+    };
+    let rollout = ("Rollout", "argoproj.io/v1alpha1");
+    for (target, scale_down, want) in [
+        (
+            rollout,
+            json!(null),
+            "Set spec.workloadRef.scaleDown of Rollout/web to progressively, or scale Deployment/web to 0.",
+        ),
+        (rollout, json!("onsuccess"), "Wait for Rollout/web to scale down Deployment/web."),
+        (
+            ("Deployment", "apps/v1"),
+            json!(null),
+            "Point scaleTargetRef at Rollout/web, which takes over these pods.",
+        ),
+    ] {
+        assert_eq!(said(Code::ForeignPods, &state(target, scale_down)).advice.text(), want);
+    }
+}
+
+/// What the cluster autoscaler says of pending pods, if the input has its events.
+#[test]
+fn what_the_cluster_autoscaler_says() {
+    let pending = json!({"metadata": {"creationTimestamp": "2026-11-21T05:45:00Z"}, "status": {
+        "phase": "Pending", "startTime": null, "conditions": [{"type": "PodScheduled", "status": "False",
+            "reason": "Unschedulable", "message": "0/3 nodes are available: 3 Insufficient cpu."}]}});
+    let items: Vec<Value> = state(&[cpu()], &["90m", "90m", "90m"])
+        .into_iter()
+        .filter(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != "web-2")
+        .map(|it| match it["kind"] == "Pod" && it["metadata"]["name"] == "web-2" {
+            true => build::with(it, &pending),
+            false => it,
+        })
+        .collect();
+    let event = |reason: &str, message: &str, at: &str, pod: &str| {
+        json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "default"},
+            "involvedObject": {"kind": "Pod", "namespace": "default", "name": pod},
+            "reason": reason, "message": message, "lastTimestamp": at, "count": 3})
+    };
+    let with_event =
+        |event: Value| said(Code::UnschedulablePods, &[items.clone(), vec![event]].concat());
+    let full = "pod didn't trigger scale-up: 2 max node group size reached";
+    let text = with_event(event("NotTriggerScaleUp", full, "2026-11-21T05:59:00Z", "web-2"));
+    assert_eq!(
+        text.advice.text(),
+        "Raise the maximum of the node group, or lower the requests or maxReplicas."
+    );
+    let want = format!("The cluster autoscaler says at 05:59:00Z: {full}.");
+    assert!(text.evidence.contains(&want), "{text:?}");
+    let unfit = "pod didn't trigger scale-up: 1 Insufficient cpu";
+    let text = with_event(event("NotTriggerScaleUp", unfit, "2026-11-21T05:59:00Z", "web-2"));
+    assert!(text.advice.text().starts_with("Lower the requests, or add a node group"), "{text:?}");
+    // A node is on its way.
+    let up = "pod triggered scale-up: [{pool 3->4 (max: 9)}]";
+    let text = with_event(event("TriggeredScaleUp", up, "2026-11-21T05:58:00Z", "web-2"));
+    assert!(text.advice.text().starts_with("Wait for a node"), "{text:?}");
+    // It never came, or is for another pod.
+    for own in [
+        event("TriggeredScaleUp", up, "2026-11-21T05:46:00Z", "web-2"),
+        event("NotTriggerScaleUp", full, "2026-11-21T05:59:00Z", "api-0"),
+    ] {
+        assert_eq!(with_event(own).advice.text(), "Add nodes, or lower the requests of the pods.");
+    }
+}
+
+/// A pod that should serve a metrics API, if the input has it.
+#[test]
+fn a_server_of_a_metrics_api_that_does_not_run() {
+    let items = state(&[cpu()], &["50m"]);
+    let error = json!({"errors": [{"api": "resource",
+        "message": "the server is currently unable to handle the request (get pods.metrics.k8s.io)"}]});
+    let items = with(&items, "ControllerState", &error);
+    let service = json!({"apiVersion": "apiregistration.k8s.io/v1", "kind": "APIService",
+        "metadata": {"name": "v1beta1.metrics.k8s.io"},
+        "spec": {"service": {"namespace": "kube-system", "name": "metrics-server"}},
+        "status": {"conditions": [{"type": "Available", "status": "False", "reason": "MissingEndpoints"}]}});
+    let server = |name: &str, status: &Value| {
+        build::with(
+            build::pod(name),
+            &json!({"metadata": {"namespace": "kube-system"}, "status": status}),
+        )
+    };
+    let crashing = json!({"conditions": [{"type": "Ready", "status": "False"}], "containerStatuses": [
+        {"name": "metrics-server", "restartCount": 7, "state": {"waiting": {"reason": "CrashLoopBackOff"}}}]});
+    let beside = |more: Vec<Value>| {
+        let all = [items.clone(), vec![service.clone()], more].concat();
+        said(Code::MetricsApiUnavailable, &all)
+    };
+    let down = server("metrics-server-5f9-x2x", &crashing);
+    let text = beside(vec![down.clone()]);
+    assert_eq!(
+        text.advice.text(),
+        "Find out why metrics-server-5f9-x2x does not run: CrashLoopBackOff."
+    );
+    assert_eq!(text.commands, ["kubectl describe pod metrics-server-5f9-x2x -n kube-system"]);
+    // One that runs is enough, and others are none.
+    let look = "Look at metrics-server and its APIService.";
+    let up = server("metrics-server-5f9-y3y", &json!({}));
+    assert_eq!(beside(vec![down, up]).advice.text(), look);
+    assert_eq!(beside(vec![server("coredns-1", &crashing)]).advice.text(), look);
+    // Saved with the state.
+    let all = [items, vec![service, server("metrics-server-5f9-x2x", &crashing)]].concat();
+    let saved = crate::saved::save::to_json(&[&pass(&all).input], &[]).unwrap();
+    assert!(saved.contains("metrics-server-5f9-x2x"), "{saved}");
+}
+
+/// Pods of a Job are not deleted, as it may still need them.
+#[test]
+fn finished_pods_that_others_may_need() {
+    let done = |kind: &str| {
+        let owner = json!([{"apiVersion": "v1", "kind": kind, "name": "build", "uid": "b", "controller": true}]);
+        let patch = json!({"metadata": {"ownerReferences": owner}, "status": {"phase": "Failed"}});
+        let items = state(&[cpu()], &["50m", "50m"]).into_iter().map(|it| {
+            match it["kind"] == "Pod" && it["metadata"]["name"] == "web-1" {
+                true => build::with(it, &patch),
+                false => it,
+            }
+        });
+        said(Code::FinishedPods, &items.collect::<Vec<_>>())
+    };
+    for kind in ["Job", "Workflow"] {
+        let text = done(kind);
+        assert_eq!(
+            text.advice.text(),
+            format!("Give the pods of {kind}/build labels that the selector does not match.")
+        );
+        assert!(!text.commands.iter().any(|it| it.contains("delete")), "{text:?}");
+    }
+    assert!(done("ReplicaSet").commands.iter().any(|it| it.contains("delete pod web-1")));
+}
+
+/// What is assumed of pods without a value is said.
+#[test]
+fn the_usage_of_pods_without_a_value() {
+    let mut items = state(&[cpu()], &["80m"; 4]);
+    items.retain(|it| it["kind"] != "PodMetrics" || it["metadata"]["name"] != "web-3");
+    let text = said(Code::UncountedPods, &items);
+    assert!(text.summary.contains(" instead of ~"), "{text:?}");
+    let says = |it: &String| {
+        it.starts_with("If they counted, and used as much as the others on average: ")
+    };
+    assert!(text.evidence.iter().any(says), "{text:?}");
+}
+
+/// A metric of exactly 0 beside busy pods is looked at before fewer pods are made easier.
+#[test]
+fn a_metric_of_exactly_zero_beside_busy_pods() {
+    let items = |value: &str, cpu: &str, behavior: &Value| {
+        let items = state(&[build::external("queue", &build::average("10"))], &[cpu; 4]);
+        let spec = json!({"spec": {"minReplicas": 2, "behavior": behavior}});
+        let items = with(&items, "HorizontalPodAutoscaler", &spec);
+        [items, vec![build::queue(&[value])]].concat()
+    };
+    let at_once = json!({"scaleDown": {"stabilizationWindowSeconds": 0}});
+    let look =
+        "Look at queue first: it is exactly 0, and the pods use 120% of the cpu that they request.";
+    let advice = |code: Code, value: &str, cpu: &str, behavior: &Value| {
+        said(code, &items(value, cpu, behavior)).advice.text()
+    };
+    assert_eq!(advice(Code::AtMin, "0", "120m", &at_once), look);
+    assert_eq!(advice(Code::HeldByWindow, "0", "120m", &json!({})), look);
+    assert_ne!(advice(Code::AtMin, "1", "120m", &at_once), look);
+    assert!(advice(Code::HeldByWindow, "0", "60m", &json!({})).starts_with("Wait"));
 }
 
 /// A percentage above 100 is of the request, and not of a limit that is higher, or that there is not.

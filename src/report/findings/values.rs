@@ -5,7 +5,7 @@ use super::remedy::Remedy;
 use super::{About, Text, Words};
 use crate::apimachinery::quantity::Quantity;
 use crate::findings::values::{Clue, StaleSamples, SuspectUnit, ValueMultiplies};
-use crate::report::words::{count, distance, duration, list, number, percent, quantity, time};
+use crate::report::words::{amount_of, count, distance, duration, list, number, percent, time};
 
 impl Words for StaleSamples {
     fn text(&self, about: &About<'_>) -> Text {
@@ -67,13 +67,15 @@ impl Words for SuspectUnit {
         let plain = number(target.milli_value() as f64 / 1000.0);
         // Next to plain values, thousandths are easily taken for ones.
         let is_fraction = target.milli_value() < 1000 && !about.spec(*metric).is_resource();
-        let own = if is_fraction { format!("{plain} ({target})") } else { target.to_string() };
+        let shown = |amount: &Quantity| amount_of(Some(about.spec(*metric)), amount);
+        let own = if is_fraction { format!("{plain} ({target})") } else { shown(target) };
         let times = match *ratio >= 1.0 {
             true => format!("{} times its target of {own}", number(ratio.round())),
             false => format!("1/{} of its target of {own}", number((1.0 / ratio).round())),
         };
         let share = |amount: &Quantity| percent(amount.milli_value() as f64 / 1000.0);
         let mut evidence = vec![match clue {
+            Clue::Divided { by_query } => return divided(self, about, *by_query),
             Clue::Milliseconds => format!(
                 "{target} is {plain} of the metric's unit: the suffix m is for thousandths, not for \
                  milliseconds."
@@ -87,7 +89,7 @@ impl Words for SuspectUnit {
                 let step = about.step(*metric);
                 let total = step.and_then(|step| step.proposal()?.total.as_ref());
                 let whole = match total {
-                    Some(total) => format!("the total, {}, is a whole number", quantity(total)),
+                    Some(total) => format!("the total, {}, is a whole number", shown(total)),
                     None if about.spec(*metric).is_total() => {
                         "the value is a whole number".to_owned()
                     }
@@ -95,55 +97,93 @@ impl Words for SuspectUnit {
                 };
                 format!("{target} is {plain} in plain units, while {whole}.")
             }
-            Clue::Power => format!("With {meant}, the value would be {} of the target.", {
-                let share = current.milli_value() as f64 / meant.milli_value() as f64;
-                percent(share)
-            }),
+            Clue::Power => {
+                format!("With {}, the value would be {} of the target.", shown(meant), {
+                    let share = current.milli_value() as f64 / meant.milli_value() as f64;
+                    percent(share)
+                })
+            }
         }];
-        evidence.extend(about.without().map(|without| format!("With {meant}: {without}.")));
+        evidence
+            .extend(about.without().map(|without| format!("With {}: {without}.", shown(meant))));
         let flags = about.target_flags(*metric, &meant.to_string());
         // The name is in the command, and long ones are common.
         let hint = flags.as_ref().map(|_| about.try_it("--target")).unwrap_or_default();
         Text {
-            summary: format!(
-                "{label} is {}, {times}: the units probably differ",
-                quantity(current)
-            ),
+            summary: format!("{label} is {}, {times}: the units probably differ", shown(current)),
             evidence,
-            advice: Remedy::SetTarget
-                .says(format!("Set the target to {meant}, if that is what is meant{hint}.")),
+            advice: Remedy::SetTarget.says(format!(
+                "Set the target to {}, if that is what is meant{hint}.",
+                shown(meant)
+            )),
             commands: flags.iter().map(|flags| about.predict(flags)).collect(),
             objects: about.own(),
         }
     }
 }
 
+/// Words a value that is divided by the replicas, on which it does not depend.
+fn divided(facts: &SuspectUnit, about: &About<'_>, by_query: bool) -> Text {
+    let SuspectUnit { metric, current, target, .. } = facts;
+    let label = about.label(*metric);
+    let own = |amount: &Quantity| amount_of(Some(about.spec(*metric)), amount);
+    let says = if by_query { "Its query says" } else { "Its name says" };
+    let mut evidence = vec![
+        format!("{says} that it is an average or a quantile, or is divided by the pods already."),
+        "AverageValue divides it by the replicas, so more of them make it look lower.".to_owned(),
+    ];
+    evidence
+        .extend(about.without().map(|without| format!("With a target of type Value: {without}.")));
+    let mut metrics = about.hpa().spec.metrics.clone();
+    if let Some(of_metric) = metrics[*metric].target_mut() {
+        of_metric.type_ = "Value".to_owned();
+        of_metric.value = of_metric.average_value.take();
+    }
+    let use_ = match about.hpa().scaled_object() {
+        Some(owner) => {
+            let short = about.spec(*metric).short_label();
+            format!("metricType: Value for {short} in spec.triggers of ScaledObject/{}", owner.name)
+        }
+        None => format!("value: {target} instead of averageValue"),
+    };
+    Text {
+        summary: format!(
+            "{label} is {}, above its target of {}, but AverageValue divides it by the replicas",
+            own(current),
+            own(target)
+        ),
+        evidence,
+        advice: Remedy::UseValue.says(format!("Use {use_}.")),
+        commands: Vec::from_iter(about.patch_spec(&serde_json::json!({ "metrics": metrics }))),
+        objects: about.own(),
+    }
+}
+
 impl Words for ValueMultiplies {
     fn text(&self, about: &About<'_>) -> Text {
-        let Self { metric, current, target, proposals, average } = self;
+        let Self { metric, current, target, proposals, average, is_average } = self;
         let label = about.label(*metric);
+        let shown = |amount: &Quantity| amount_of(Some(about.spec(*metric)), amount);
         let mut steps = proposals
             .windows(2)
             .map(|pair| format!("at {} it proposes {}", count(pair[0], "replica"), pair[1]));
         let mut evidence = vec![format!(
             "The target {} is for the value in all, so each pass multiplies the ready pods by {} / {}.",
-            quantity(target),
-            quantity(current),
-            quantity(target)
+            shown(target),
+            shown(current),
+            shown(target)
         )];
         let further: Vec<String> = steps.by_ref().collect();
         if !further.is_empty() {
-            evidence.push(format!(
-                "If the value stays at {}, {}.",
-                quantity(current),
-                list(&further)
-            ));
+            evidence.push(format!("If the value stays at {}, {}.", shown(current), list(&further)));
         }
-        evidence.push(format!(
-            "As a target per replica (AverageValue), {} proposes {}.",
-            quantity(target),
-            count(*average, "replica")
-        ));
+        evidence.extend((!is_average).then(|| {
+            format!(
+                "As a target per replica (AverageValue), {} proposes {}.",
+                shown(target),
+                count(*average, "replica")
+            )
+        }));
         let mut metrics = about.hpa().spec.metrics.clone();
         if let Some(of_metric) = metrics[*metric].target_mut() {
             of_metric.type_ = "AverageValue".to_owned();
@@ -153,14 +193,24 @@ impl Words for ValueMultiplies {
             summary: format!(
                 "{label} proposes {} now, and more in each pass while it stays at {}",
                 count(proposals.first().copied().unwrap_or_default(), "replica"),
-                quantity(current)
+                shown(current)
             ),
             evidence,
-            advice: Remedy::UseAverageValue.says(format!(
-                "Use {} if the metric does not fall with the replicas.",
-                about.average_value(*metric, &target.to_string())
-            )),
-            commands: Vec::from_iter(about.patch_spec(&serde_json::json!({ "metrics": metrics }))),
+            advice: match is_average {
+                true => Remedy::Nothing.says(
+                    "Nothing to do if it falls as replicas are added, as a time or an average should.",
+                ),
+                false => Remedy::UseAverageValue.says(format!(
+                    "Use {} if the metric does not fall with the replicas.",
+                    about.average_value(*metric, &target.to_string())
+                )),
+            },
+            commands: match is_average {
+                true => vec![about.ask(*metric)],
+                false => Vec::from_iter(
+                    about.patch_spec(&serde_json::json!({ "metrics": metrics })),
+                ),
+            },
             objects: about.own(),
         }
     }

@@ -3,6 +3,7 @@
 use jiff::SignedDuration;
 
 use super::Words;
+use crate::apimachinery::quantity::{Format, Quantity};
 use crate::numbers;
 use crate::report::comparison::{Code, Comparison, Measured, Moment, Row, Value};
 use crate::report::section::{Detail, Part, Section, Table};
@@ -88,5 +89,9 @@ fn text(value: Option<&Value<'_>>, metric: impl Fn(&MetricValueStatus) -> String
 /// Without rounding.
 fn exact(value: &MetricValueStatus) -> String {
     let quantity = value.average_value.as_ref().or(value.value.as_ref());
-    quantity.map_or_else(|| words::value(None, value), ToString::to_string)
+    let exact = |quantity: &Quantity| match quantity.format() {
+        Format::BinarySI => quantity.to_string(),
+        Format::DecimalSI | Format::DecimalExponent => words::quantity(quantity),
+    };
+    quantity.map_or_else(|| words::value(None, value), exact)
 }

@@ -256,7 +256,7 @@ pub(in crate::report) fn current_and_target(
         (None, None, None) => "-".to_owned(),
     };
     let average = if average { " (avg)" } else { "" };
-    format!("{}: {current}/{target}{average}", label)
+    format!("{label}: {current}/{target}{average}")
 }
 
 fn target(metric: &MetricStep) -> String {

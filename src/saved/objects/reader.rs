@@ -29,8 +29,8 @@ use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::shared::Share;
 use crate::snapshot::surroundings::{
-    ApiResourceList, ApiService, CUSTOM, ScaledObject, UpdateStrategy, VerticalPodAutoscaler,
-    Workload, WorkloadStatus,
+    ApiResourceList, ApiService, CUSTOM, ScaleDown, ScaledObject, UpdateStrategy,
+    VerticalPodAutoscaler, Workload, WorkloadStatus,
 };
 
 /// Why a text could not be read.
@@ -474,13 +474,30 @@ fn workload<E: Error>(
         update_strategy: Option<UpdateStrategy>,
         paused: Option<bool>,
         template: Option<Pod>,
-        workload_ref: Option<Box<CrossVersionObjectReference>>,
+        workload_ref: Option<WorkloadRef>,
+    }
+    #[derive(Deserialize, Default)]
+    #[serde(rename_all = "camelCase", default)]
+    struct WorkloadRef {
+        #[serde(deserialize_with = "null_as_default")]
+        api_version: String,
+        #[serde(deserialize_with = "null_as_default")]
+        kind: String,
+        #[serde(deserialize_with = "null_as_default")]
+        name: String,
+        #[serde(deserialize_with = "null_as_default")]
+        scale_down: String,
     }
     #[derive(Default, Deserialize)]
     #[serde(transparent)]
     struct Map(#[serde(deserialize_with = "string_map")] BTreeMap<String, String>);
     let spec: Spec<'_> = part(fields, "spec", source)?;
-    let Spec { replicas, selector, paused, template, .. } = spec;
+    let Spec { replicas, selector, paused, template, workload_ref, .. } = spec;
+    let workload_ref = workload_ref.filter(|_| kind == "Rollout" && template.is_none());
+    let scale_down = workload_ref.as_ref().and_then(|it| ScaleDown::read(&it.scale_down));
+    let template_of = workload_ref.map(|WorkloadRef { api_version, kind, name, .. }| {
+        Box::new(CrossVersionObjectReference { kind, name, api_version })
+    });
     let strategy = match kind {
         "Deployment" | "Rollout" => spec.strategy,
         "StatefulSet" => spec.update_strategy,
@@ -522,7 +539,8 @@ fn workload<E: Error>(
         selector,
         strategy,
         paused,
-        template_of: spec.workload_ref.filter(|_| kind == "Rollout" && template.is_none()),
+        template_of,
+        scale_down,
         template: template.map(Box::new),
         status: counted.map(|replicas| WorkloadStatus {
             replicas,

@@ -487,13 +487,29 @@ impl OpenMetric {
         })
     }
 
+    /// The error for a trigger without a metric.
+    fn lacks(trigger: usize, why: &str, target: &OpenTarget, is_running: bool) -> Refused {
+        // A running HPA can only be replaced by another.
+        let (lacks, flag) = match is_running {
+            true => (format!(", and the running HPA has no metric s{trigger}-..."), "--hpa"),
+            false => (String::new(), "-f"),
+        };
+        let other = format!("use {flag} with the HPA that KEDA makes");
+        let (what, hint) = match target {
+            OpenTarget::Known(_) => ("name", format!("state the value in the file, or {other}")),
+            OpenTarget::Number(_) => ("target", other),
+        };
+        let message = format!("unknown {what} of the metric: {why}{lacks}");
+        Refused::new(format!("spec.triggers[{trigger}]"), message).hint(hint)
+    }
+
     /// Puts the metrics of each trigger that is open into the spec of an HPA in a namespace. Where only KEDA knows a
-    /// name, it is that of the running HPA; if there is none, another stands for it, because the replicas do not
-    /// depend on it.
+    /// name, it is that of the running HPA. If there is no such HPA, another name stands for it, because the replicas
+    /// do not depend on it; nobody is asked for the values of a manifest alone.
     ///
     /// # Errors
     ///
-    /// Only KEDA knows the target, and there is no running HPA with a metric of the trigger.
+    /// The running HPA has no metric of such a trigger, or there is none and only KEDA knows the target.
     pub fn fill(
         open: &[Self],
         spec: &mut HpaSpec,
@@ -529,16 +545,8 @@ impl OpenMetric {
                 .collect();
             if found.is_empty() {
                 let (trigger, type_) = (*trigger, type_.clone());
-                let OpenTarget::Known(target) = target else {
-                    let lacks = match running {
-                        Some(_) => format!(", and the running HPA has no metric s{trigger}-..."),
-                        None => String::new(),
-                    };
-                    // A running HPA can only be replaced by another.
-                    let flag = if running.is_some() { "--hpa" } else { "-f" };
-                    let message = format!("unknown target of the metric: {why}{lacks}");
-                    return Err(Refused::new(format!("spec.triggers[{trigger}]"), message)
-                        .hint(format!("use {flag} with the HPA that KEDA makes")));
+                let (OpenTarget::Known(target), None) = (target, running) else {
+                    return Err(Self::lacks(trigger, why, target, running.is_some()));
                 };
                 let metric = format!("s{trigger}-{type_}-unknown");
                 add(metric.clone(), target);

@@ -710,7 +710,7 @@ fn open_names_come_from_the_running_hpa() {
         assert_eq!(made, target, "{metric_type}");
     }
 
-    // Another name stands for one that is nowhere, but no number for a target.
+    // Without a running HPA, another name stands for one that is nowhere, but no number for a target.
     let fill = |trigger: Json, running: Option<&HpaSpec>| {
         let mut made = hpa(&scaled(json!({"triggers": [trigger]})));
         let filled = OpenMetric::fill(&made.open, &mut made.spec, running, "test");
@@ -728,7 +728,11 @@ fn open_names_come_from_the_running_hpa() {
     });
     let expected = Ok((vec![stands], vec!["s0-kafka-unknown 10".to_owned()]));
     assert_eq!(fill(topic.clone(), None), expected);
-    assert_eq!(fill(topic, Some(&running(&["s1-a"]))), expected);
+    let refused = fill(topic, Some(&running(&["s1-a"]))).expect_err("refused");
+    let message = "spec.triggers[0]: unknown name of the metric: topicFromEnv reads it from the container's \
+                   environment, and the running HPA has no metric s0-...";
+    let hint = "state the value in the file, or use --hpa with the HPA that KEDA makes";
+    assert_eq!((&*refused.to_string(), refused.hint.as_deref()), (message, Some(hint)));
     let external = json!({"type": "external", "metadata": {"scalerAddress": "scaler:9090"}});
     let lacks = |running| {
         let refused = fill(external.clone(), running).expect_err("refused");

@@ -166,16 +166,27 @@ spec:
         "{stderr}"
     );
 
-    // The namespace is that of the running HPA, and what is nowhere has to be stated.
-    let (_, stdout, _) = predict(&["--cpu", "30%"], object);
+    // What only a candidate has would be asked of a cluster.
+    let (code, _, stderr) = predict(&["--cpu", "30%"], object);
+    let lacks = "spec.triggers[1]: unknown name of the metric: connectionString may be in what authenticationRef \
+                 leads to, and the running HPA has no metric s1-...";
+    assert_eq!((code, stderr.contains(lacks)), (Some(2), true), "{stderr}");
+
+    // The namespace is that of the running HPA.
+    let mysql = "  - type: mysql
+    metadata: {query: q, queryValue: '3'}
+    authenticationRef: {name: auth}
+";
+    let workload = object.replace(mysql, "");
+    let (_, stdout, _) = predict(&["--cpu", "30%"], &workload);
     assert!(
-        stdout.contains("the input has no ExternalMetricValueList for s2-workload-shop"),
+        stdout.contains("the input has no ExternalMetricValueList for s1-workload-shop"),
         "{stdout}"
     );
-    let stated = ["--metric", "s1-mysql-unknown=15", "--metric", "s2-workload-shop=5"];
-    let (code, stdout, stderr) = predict(&[&["--cpu", "30%"], &stated[..]].concat(), object);
+    let (code, stdout, stderr) =
+        predict(&["--cpu", "30%", "--metric", "s1-workload-shop=25"], &workload);
     assert_eq!((code, &*stderr), (Some(0), ""));
-    assert!(stdout.contains(note), "{stdout}");
+    assert!(stdout.contains("\n  SCALE UP 2 → 4\n"), "{stdout}");
 }
 
 /// A trigger before another one changes the index of that; its value is kept.

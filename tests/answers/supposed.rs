@@ -315,7 +315,6 @@ fn names_with_braces_are_taken_as_they_are() {
     for (name, selector, typed) in [
         ("a{b}c", json!(null), "a{b}c=50"),
         ("a{b}", json!(null), "a{b}=50"),
-        ("a{b", json!(null), "a{b=50"),
         ("a{b}", by_label.clone(), "a{b}=50"),
         ("a{b}", by_label.clone(), "a{b}{queue=a}=50"),
         ("a", by_label, "a{queue=a}=50"),

@@ -58,6 +58,10 @@ fn named(
     };
     // A name may have braces, too; a selector has none within.
     let (name, selector) = match text.strip_suffix('}').and_then(|text| text.rsplit_once('{')) {
+        // A brace that is not closed begins a selector.
+        None if text.rsplit_once('{').is_some_and(|(_, rest)| !rest.contains('}')) => {
+            return Err(form());
+        }
         None => (text, None),
         Some((name, selector)) => {
             let selector = Selector::parse(selector)

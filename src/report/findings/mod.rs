@@ -866,7 +866,7 @@ fn them(n: usize) -> &'static str {
 }
 
 /// What to do about pods of others that the selector matches.
-const APART: &str = "Give the other pods other labels where they are defined, or create the target anew with another selector.";
+const APART: &str = "Label the other pods apart, or recreate the target with another selector.";
 
 /// Returns the first of some names, and how many more there are.
 fn first_of<N: AsRef<str>>(names: &[N]) -> String {

@@ -436,9 +436,7 @@ impl Words for StartingPods {
                 let (counts, they) =
                     if n == 1 { ("counts", "it has") } else { ("count", "they have") };
                 let first = first_of(&self.pods);
-                let summary = format!(
-                    "{pods} ({first}) {counts} for {label} although {they} never been ready"
-                );
+                let summary = format!("{pods} ({first}) {counts} for {label} although never ready");
                 match (assumed, longer_window) {
                     (0, Some(longer_window)) => (
                         summary,

@@ -20,9 +20,7 @@ fn selector_advice(about: &About<'_>) -> Advice {
             Remedy::SelectOwn.says(format!("Have {} select its pods.", about.hpa().reference()))
         }
         _ => Remedy::SelectOwn
-            .says(
-                "Report it to the operator of the kind, which must write the selector, or scale another object.",
-            ),
+            .says("Report it to the authors of its operator, or scale another object."),
     }
 }
 

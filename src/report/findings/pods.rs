@@ -433,8 +433,7 @@ impl Words for StartingPods {
         });
         let (summary, advice, commands) = match self.how {
             Starting::NotReady { assumed } => {
-                let (counts, they) =
-                    if n == 1 { ("counts", "it has") } else { ("count", "they have") };
+                let counts = if n == 1 { "counts" } else { "count" };
                 let first = first_of(&self.pods);
                 let summary = format!("{pods} ({first}) {counts} for {label} although never ready");
                 match (assumed, longer_window) {

@@ -529,9 +529,9 @@ impl Writer {
         match self.by {
             By::Scale if manager == "kubectl" => "kubectl scale".to_owned(),
             By::ServerSide if manager == "kubectl" => "kubectl apply --server-side".to_owned(),
-            By::ArgoCd => format!("Argo CD ({manager})"),
+            By::ArgoCd => "Argo CD".to_owned(),
             By::Helm => "Helm".to_owned(),
-            By::Flux => format!("Flux ({manager})"),
+            By::Flux => "Flux".to_owned(),
             _ => manager.clone(),
         }
     }

@@ -275,8 +275,7 @@ impl Words for MetricsApiUnavailable {
             (Unavailable::NotFound, None) if of_keda.is_none() => (
                 Remedy::InstallApi.says(match adapter {
                     Some(ServedBy { service, .. }) => format!(
-                        "Give the installed adapter, {service}, an APIService of this group and a rule for {labels}, \
-                         or use a metric of type Pods or Object."
+                        "Register this API for {service}, with a rule, or use a metric of type Pods or Object."
                     ),
                     None => format!("Correct the name, or install {serves}."),
                 }),

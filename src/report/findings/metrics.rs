@@ -274,9 +274,9 @@ impl Words for MetricsApiUnavailable {
             }
             (Unavailable::NotFound, None) if of_keda.is_none() => (
                 Remedy::InstallApi.says(match adapter {
-                    Some(ServedBy { service, .. }) => format!(
-                        "Register this API for {service}, with a rule, or use a metric of type Pods or Object."
-                    ),
+                    Some(ServedBy { service, .. }) => {
+                        format!("Register it for {service} with a rule, or use type Pods.")
+                    }
                     None => format!("Correct the name, or install {serves}."),
                 }),
                 format!("kubectl get --raw {}", about.path_of(group)).into(),

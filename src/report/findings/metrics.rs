@@ -553,8 +553,7 @@ impl Words for MetricEmpty {
                 .says("Make sure that metrics-server scrapes the nodes of these pods."),
             None => match about.hpa().scaled_object() {
                 Some(owner) if message.is_some() => Remedy::LookAtScaledObject.says(format!(
-                    "Look at its trigger in ScaledObject/{}{}.",
-                    owner.name,
+                    "Look at its trigger in the ScaledObject{}.",
                     about.or_fallback(owner, &[*metric], "spec.fallback there")
                 )),
                 Some(owner) => Remedy::LookAtScaledObject.says(format!(

@@ -1550,8 +1550,8 @@ fn a_fallback_that_would_help() {
         let items = with(&items, "ControllerState", &error);
         said(Code::MetricEmpty, &of_keda(&items, object)).advice.text()
     };
-    let with_it = "Look at its trigger in ScaledObject/web, or set spec.fallback there.";
-    let without = "Look at its trigger in ScaledObject/web.";
+    let with_it = "Look at its trigger in the ScaledObject, or set spec.fallback there.";
+    let without = "Look at its trigger in the ScaledObject.";
     let own = json!({"spec": {"fallback": {"failureThreshold": 3, "replicas": 6}}});
     assert_eq!(empty(&build::average("10"), &json!({})), with_it);
     assert_eq!(empty(&build::average("10"), &own), without);

@@ -304,7 +304,7 @@ impl GateInput<'_> {
         let metrics = self.pass.decision.metrics();
         let failed = metrics.filter(|metric| matches!(metric.result, MetricResult::Error(_)));
         let specs = &self.pass.input.snapshot.hpa.spec.metrics;
-        failed.map(|metric| specs[metric.index].label()).collect()
+        failed.map(|metric| specs[metric.index].label(specs)).collect()
     }
 
     /// Returns why the first of them fails: what the API says, or else the controller.

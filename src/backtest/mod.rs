@@ -348,7 +348,8 @@ impl Prepared {
     fn lacking(&self) -> Vec<String> {
         let failed = self.first.metrics().filter(|it| matches!(it.result, MetricResult::Error(_)));
         let failed = failed.filter(|it| !self.player.has(it.index));
-        failed.map(|it| self.input.snapshot.hpa.spec.metrics[it.index].label()).collect()
+        let metrics = &self.input.snapshot.hpa.spec.metrics;
+        failed.map(|it| metrics[it.index].label(metrics)).collect()
     }
 
     /// The run at its first pass.

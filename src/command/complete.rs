@@ -89,7 +89,10 @@ fn candidates(typing: &Typing) -> Vec<Candidate> {
         Some("metrics" | "targets") => assigned(&metrics(typing)),
         Some("curve") => {
             let metrics = metrics(typing);
-            metrics.iter().map(|metric| (told_apart(metric, &metrics), metric.label())).collect()
+            metrics
+                .iter()
+                .map(|metric| (told_apart(metric, &metrics), metric.label(&metrics)))
+                .collect()
         }
         Some("cpu" | "memory") => measured_containers(typing),
         Some("requests") => {
@@ -289,28 +292,19 @@ fn metrics(typing: &Typing) -> Vec<MetricSpec> {
     hpa.map(|hpa| hpa.spec.metrics).unwrap_or_default()
 }
 
-/// A metric, with its selector if several metrics have its name.
-fn by_selector(metric: &MetricSpec, all: &[MetricSpec]) -> String {
-    let name = metric.name();
-    let is_one = all.iter().filter(|other| other.name() == name).count() == 1;
-    match metric.selector() {
-        selector if is_one || selector.is_empty() => name.to_owned(),
-        selector => format!("{name}{{{selector}}}"),
-    }
-}
-
-/// The same, with the container of a metric that has one.
+/// The shortest name that flags know a metric by: its own, unless several metrics have it.
 fn told_apart(metric: &MetricSpec, all: &[MetricSpec]) -> String {
+    let is_one = all.iter().filter(|other| other.name() == metric.name()).count() == 1;
     match metric.container() {
-        Some(container) => format!("{container}={}", metric.name()),
-        None => by_selector(metric, all),
+        None if is_one => metric.name().to_owned(),
+        _ => metric.flag_name(all),
     }
 }
 
 /// Metrics as the overrides name them.
 fn assigned(metrics: &[MetricSpec]) -> Vec<Candidate> {
     let named =
-        |metric: &MetricSpec| (format!("{}=", by_selector(metric, metrics)), metric.label());
+        |metric: &MetricSpec| (format!("{}=", told_apart(metric, metrics)), metric.label(metrics));
     let mut candidates: Vec<Candidate> = metrics.iter().map(named).collect();
     candidates.dedup_by(|a, b| a.0 == b.0);
     candidates
@@ -321,7 +315,8 @@ fn assigned(metrics: &[MetricSpec]) -> Vec<Candidate> {
 fn measured_containers(typing: &Typing) -> Vec<Candidate> {
     let metrics = metrics(typing);
     let own = || metrics.iter().filter(|metric| Some(metric.name()) == typing.id());
-    let targets = own().filter_map(|it| Some((format!("{}=", it.container()?), it.label())));
+    let targets =
+        own().filter_map(|it| Some((format!("{}=", it.container()?), it.label(&metrics))));
     let mut candidates: Vec<Candidate> = targets.collect();
     if own().any(|metric| metric.container().is_none()) {
         let known = |name: &String| !candidates.iter().any(|(it, _)| it == name);

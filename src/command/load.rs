@@ -14,7 +14,7 @@ use crate::keda;
 use crate::prometheus::answer::Answer;
 use crate::prometheus::grid::Grid;
 use crate::prometheus::load::{assemble, several, warnings};
-use crate::prometheus::queries::{Purpose, Scraped, Wanted, interval, title};
+use crate::prometheus::queries::{Purpose, Scraped, Wanted, interval};
 use crate::saved::file;
 use crate::secret::Secret;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
@@ -141,7 +141,7 @@ async fn ask(
     let metrics = metrics(snapshot, also);
     let stated = stated(&typed.queries, input, &metrics)?;
     let matching = typed.matching()?;
-    let unasked = metrics.iter().enumerate().map(|(place, spec)| unasked(place, spec, &stated));
+    let unasked = (0..metrics.len()).map(|place| unasked(place, &metrics, &stated));
     if let Some(e) = unasked.collect::<Option<Vec<Error>>>().and_then(|all| all.into_iter().next())
     {
         return Err(e);
@@ -268,11 +268,12 @@ fn names(answer: &Answer) -> Result<Vec<String>, Error> {
 }
 
 /// The error if a metric has no query; if none has one, no request is needed to say so.
-fn unasked(place: usize, spec: &MetricSpec, stated: &[(Purpose, String)]) -> Option<Error> {
+fn unasked(place: usize, metrics: &[MetricSpec], stated: &[(Purpose, String)]) -> Option<Error> {
+    let spec = &metrics[place];
     let has_default = spec.is_resource() && ["cpu", "memory"].contains(&spec.name());
     let is_stated = stated.iter().any(|(purpose, _)| *purpose == Purpose::Metric(place));
     (!has_default && !is_stated).then(|| {
-        let name = title(spec);
+        let name = spec.flag_name(metrics);
         Error::usage(format!("neither cAdvisor nor kube-state-metrics has {name}"))
             .hint(format!("--query '{name}=PROMQL' gives its total, such as sum(...)"))
     })
@@ -308,7 +309,7 @@ fn metrics(snapshot: &Snapshot, also: &[MetricSpec]) -> Vec<MetricSpec> {
                 && spec.name() == other.name()
                 && spec.container().is_some() != other.container().is_some()
         };
-        if metrics.iter().all(|other| other.label() != spec.label() && !shares(other)) {
+        if metrics.iter().all(|other| other.id() != spec.id() && !shares(other)) {
             metrics.push(spec.clone());
         }
     }

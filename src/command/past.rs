@@ -19,7 +19,7 @@ use crate::prometheus::answer::Answer;
 use crate::prometheus::grid::Grid;
 use crate::prometheus::history::{History, Samples, ValueHistory};
 use crate::prometheus::load::{Answered, copies, followed, not_one, several, warnings};
-use crate::prometheus::queries::{MAX_REPLICAS, Purpose, Question, Sampled, Wanted, title};
+use crate::prometheus::queries::{MAX_REPLICAS, Purpose, Question, Sampled, Wanted};
 use crate::report::notes::load::text as load_note;
 use crate::snapshot::hpa::{Hpa, MetricSource, MetricSpec};
 use crate::snapshot::input::Input;
@@ -127,7 +127,7 @@ async fn ask(
         let answers = way.all_at_once(&queries, end, &progress).await?;
         let questions = stated.iter().filter_map(|(purpose, query)| match purpose {
             Purpose::Metric(place) => {
-                let of = title(&hpa.spec.metrics[*place]);
+                let of = hpa.spec.metrics[*place].flag_name(&hpa.spec.metrics);
                 Some(Question { purpose: *purpose, of, query: query.clone() })
             }
             _ => None,

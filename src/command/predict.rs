@@ -8,7 +8,7 @@ use super::load::{Query, table};
 use super::output_file::{append, replace};
 use super::past::narrow;
 use super::play::{Others, Runs, locate, timeline_options};
-use super::state::{ask, options, pass, read_saved, unanswered};
+use super::state::{ask, options, pass, read_saved, unpredicted};
 use super::{Answer, Terminal, check_save, check_written, connected, waited, write_saved};
 use crate::args::{FailOn, MemoryArgs, Predict, PredictOutput, Report, Request, TimelineArgs};
 use crate::backtest::{Plan, Search};
@@ -302,7 +302,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let mut unread = assumed.decision.outcome.unread.iter();
     let is_curve = assumed.input.snapshot.scale.is_ok()
         && curve.is_some_and(|meant| unread.all(|own| meant.places.contains(&own.index)));
-    let unanswered = if is_gated || is_curve { None } else { unanswered(&assumed) };
+    let unanswered = if is_gated || is_curve { None } else { unpredicted(&assumed) };
     let stopped = backtest.as_ref().and_then(|own| own.search.as_ref()?.stopped);
     let exit_code = unanswered.as_ref().map_or(verdict.exit_code(), |e| e.kind.exit_code());
     let exit_code = stopped.unwrap_or(exit_code);

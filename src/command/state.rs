@@ -18,7 +18,6 @@ use crate::engine::decision::{Outcome, UnreadMetric};
 use crate::error::{Error, docs};
 use crate::memory::states::{self, Chain};
 use crate::pass::Pass;
-use crate::prometheus::queries::title;
 use crate::report::expected::lacking;
 use crate::report::notes::{assume_pods, value_flags};
 use crate::saved::assemble::{assemble, save_command};
@@ -26,7 +25,7 @@ use crate::saved::objects::Objects;
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::surroundings::Workload;
-use crate::snapshot::{Snapshot, Unread};
+use crate::snapshot::{ScaleError, Snapshot, Unread};
 use crate::whatif::overrides::Assumptions;
 
 /// Collects what a pass needs from saved objects.
@@ -102,7 +101,7 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
     let missing = |unread: &UnreadMetric| matches!(unread.why, Unread::Missing { .. });
     Some(match unread.iter().any(missing) {
         true if surroundings.supposed.is_some() => {
-            let flags = value_flags(unread.iter().map(|own| &hpa.spec.metrics[own.index]));
+            let flags = value_flags(unread.iter().map(|own| &hpa.spec.metrics[own.index]), hpa);
             Error::usage(message).hint(format!("state what is missing, such as {flags}"))
         }
         true if pass.input.evidence.past.is_some() => {
@@ -110,7 +109,8 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
             Error::usage(message).hint(match metrics.find(|metric| !metric.is_resource()) {
                 None => format!("Prometheus must scrape cAdvisor, see {}", docs("prometheus.md")),
                 Some(metric) => {
-                    let query = shell_word(&format!("{}=PROMQL", title(metric)));
+                    let query =
+                        shell_word(&format!("{}=PROMQL", metric.flag_name(&hpa.spec.metrics)));
                     format!("--query {query} gives its values in the history")
                 }
             })
@@ -120,9 +120,25 @@ pub(super) fn unanswered(pass: &Pass) -> Option<Error> {
             let states_replicas = workload.is_none_or(Workload::states_replicas);
             Error::usage(message).hint(assume_pods(hpa, command_flags, states_replicas))
         }
-        true => Error::usage(message).hint(save_command(hpa)),
+        true => Error::usage(message).hint(save_command(hpa, &pass.input.flags_of_candidate())),
         false => Error::failed(message),
     })
+}
+
+/// Why there is no prediction: the same, or what is known of the target is not enough for a pass.
+pub(super) fn unpredicted(pass: &Pass) -> Option<Error> {
+    let Input { snapshot, surroundings, command_flags, .. } = &pass.input;
+    let lacking = match &snapshot.scale {
+        Err(ScaleError::Missing(target)) => format!("target {target}"),
+        Err(ScaleError::NoReplicas { target, .. }) => format!("replicas of {target}"),
+        _ => return unanswered(pass),
+    };
+    let hint = match &surroundings.target_elsewhere {
+        Some(elsewhere) => elsewhere.remedy(),
+        None if surroundings.lacks_pods => assume_pods(&snapshot.hpa, command_flags, false),
+        None => save_command(&snapshot.hpa, ""),
+    };
+    Some(Error::usage(format!("no answer: the input lacks the {lacking}")).hint(hint))
 }
 
 /// What the command line says besides the objects.

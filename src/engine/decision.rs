@@ -182,7 +182,7 @@ impl Lacking {
     pub fn of(unread: &[UnreadMetric], spec: &HpaSpec) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
         for UnreadMetric { index, why } in unread {
-            let label = spec.metrics[*index].label();
+            let label = spec.metrics[*index].label(&spec.metrics);
             let missing = match why {
                 Unread::Refused { .. } => None,
                 Unread::Missing { documents } => Some(*documents),

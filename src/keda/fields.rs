@@ -37,7 +37,7 @@ use crate::apimachinery::selector::Selector;
 const FIELDS: &str = include_str!("fields.txt");
 
 /// The rules for the fields of a type: pairs of kind and name.
-fn rules(type_: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+pub(super) fn rules(type_: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
     let lines = FIELDS.lines().filter_map(|line| line.split_once(' '));
     let mut own = lines.filter(move |(types, _)| types.split(',').any(|own| own == type_));
     let rules = own.next().map_or("", |(_, rules)| rules);

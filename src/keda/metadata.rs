@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 
 use super::Refused;
+use super::keys::keys;
 use crate::apimachinery::names::nearest;
 
 /// Why a scaler gives no name or target.
@@ -24,6 +25,7 @@ impl From<Refused> for Gap {
 /// may also come from the environment of a container or from a TriggerAuthentication.
 pub(super) struct Metadata<'t> {
     index: usize,
+    type_: &'t str,
     values: &'t BTreeMap<String, Json>,
     is_authenticated: bool,
     /// The ScaledObject's.
@@ -45,14 +47,15 @@ impl Sources {
 }
 
 impl<'t> Metadata<'t> {
-    /// The metadata of the trigger at this index.
+    /// The metadata of the trigger of a type at this index.
     pub(super) fn new(
         index: usize,
+        type_: &'t str,
         values: &'t BTreeMap<String, Json>,
         is_authenticated: bool,
         namespace: Option<&'t str>,
     ) -> Self {
-        Self { index, values, is_authenticated, namespace }
+        Self { index, type_, values, is_authenticated, namespace }
     }
 
     /// The trimmed value of a field, or of the first of several names (`one;other`); an empty one counts as
@@ -122,11 +125,38 @@ impl<'t> Metadata<'t> {
     pub(super) fn missing(&self, names: &str) -> Refused {
         let name = names.split(';').next().unwrap_or(names);
         let error = self.refused(name, "required");
-        let keys = self.values.keys().map(String::as_str).filter(|key| *key != name);
-        match nearest(name, keys) {
-            Some(meant) => error.hint(format!("the trigger has {meant:?}")),
+        let unread = self.unread().find(|(_, meant)| *meant == name).map(|(key, _)| key);
+        match unread {
+            Some(key) => error.hint(format!("KEDA does not read {key}: {name} may be meant")),
             None => error,
         }
+    }
+
+    /// Returns the keys that the scaler does not read, each with the field that is probably meant.
+    pub(super) fn unread(&self) -> impl Iterator<Item = (&'t str, &'static str)> {
+        let known = keys(self.type_);
+        let unread = self.values.keys().map(String::as_str).filter({
+            let known = known.clone();
+            move |key| {
+                let name = key.strip_suffix("FromEnv").unwrap_or(key);
+                let is_it = |own: &str| match own.strip_suffix('*') {
+                    Some(start) => name.starts_with(start),
+                    None => own == name,
+                };
+                !known.clone().any(is_it)
+            }
+        });
+        unread.filter_map(move |key| {
+            let open = known.clone().filter(|name| !self.values.contains_key(*name));
+            // A part of the name, such as replicas of desiredReplicas.
+            let mut parts = open.clone().filter(|name| {
+                let first = key.get(..1).unwrap_or_default().to_uppercase();
+                name.strip_suffix(key.get(1..).unwrap_or(key))
+                    .is_some_and(|it| it.ends_with(&first))
+            });
+            let part = parts.next().filter(|_| parts.next().is_none());
+            Some((key, nearest(key, open).or(part)?))
+        })
     }
 
     /// An int64, read as JSON (`setConfigValueHelper` in `typed_config.go`).

@@ -9,6 +9,7 @@
 mod check;
 mod cron;
 mod fields;
+mod keys;
 mod manifest;
 mod metadata;
 mod scalers;

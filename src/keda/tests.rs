@@ -491,6 +491,48 @@ fn what_is_outside_of_the_hpa() {
     assert_eq!(notes(all), expected);
 }
 
+/// KEDA ignores a key of the metadata that no scaler reads. It is named if it was probably meant as another one.
+#[test]
+fn keys_that_no_scaler_reads() {
+    let kafka = |more: Json| {
+        let mut all = json!({"bootstrapServers": "a", "consumerGroup": "b", "topic": "c"});
+        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!({"type": "kafka", "metadata": all})
+    };
+    let unread = |trigger: Json| {
+        let object = scaled(json!({"minReplicaCount": 1, "triggers": [trigger]}));
+        let notes = KedaHpa::of(&object, None).expect("an HPA").notes.into_iter();
+        let named = notes.filter_map(|note| match note {
+            Note::Keda(KedaNote::NotRead { key, meant }) => Some((key, meant)),
+            _ => None,
+        });
+        named.collect::<Vec<_>>()
+    };
+    let at = |key: &str| format!("spec.triggers[0].metadata.{key}");
+    for (more, expected) in [
+        (json!({"lagTreshold": "5"}), vec![(at("lagTreshold"), "lagThreshold")]),
+        (json!({"threshold": "5"}), vec![(at("threshold"), "lagThreshold")]),
+        (json!({"lagThreshold": "5", "lagTreshold": "6"}), vec![]),
+        (json!({"lagThresholdFromEnv": "LAG"}), vec![]),
+        (json!({"madeUp": "5", "activationLagThreshold": "1"}), vec![]),
+    ] {
+        assert_eq!(unread(kafka(more)), expected);
+    }
+    let sumo = json!({"host": "https://a", "query.A": "q", "query.B": "r", "resultQueryRowID": "A",
+        "quantization": "1s", "queryType": "metrics", "timerange": "5m", "timezone": "UTC",
+        "threshold": "1", "resultQuery": "A"});
+    assert_eq!(unread(json!({"type": "sumologic", "metadata": sumo})), []);
+
+    let mut trigger = cron();
+    trigger["metadata"].as_object_mut().unwrap().remove("desiredReplicas");
+    trigger["metadata"]["replicas"] = json!("5");
+    let object = scaled(json!({"minReplicaCount": 1, "triggers": [trigger]}));
+    let refused = KedaHpa::of(&object, None).expect_err("no target");
+    assert_eq!(refused.to_string(), at("desiredReplicas") + ": required");
+    let hint = "KEDA does not read replicas: desiredReplicas may be meant";
+    assert_eq!(refused.hint.as_deref(), Some(hint));
+}
+
 /// Unknown fields are named with what may be meant.
 #[test]
 fn fields_that_there_are_not() {

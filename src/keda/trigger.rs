@@ -72,10 +72,15 @@ pub(super) fn metrics(
     let none = BTreeMap::new();
     let metadata = Metadata::new(
         index,
+        &trigger.type_,
         trigger.metadata.as_ref().unwrap_or(&none),
         trigger.authentication_ref.is_some(),
         owner.namespace,
     );
+    notes.extend(metadata.unread().map(|(key, meant)| KedaNote::NotRead {
+        key: format!("spec.triggers[{index}].metadata.{key}"),
+        meant,
+    }));
     if trigger.is_resource() {
         let metric = resource(trigger, index, &metadata)?;
         return Ok(vec![Made::Known(Box::new(metric))]);

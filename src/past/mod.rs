@@ -253,8 +253,10 @@ fn restore(spec: &mut HpaSpec, history: &History, at: Timestamp) -> (Vec<PastFie
         spec.max_replicas = max;
     }
     let names: Vec<String> = spec.metrics.iter().map(|metric| metric.name().to_owned()).collect();
-    for metric in spec.metrics.iter_mut().filter(|_| !history.targets.is_empty()) {
-        let (label, name) = (metric.label(), metric.name().to_owned());
+    let labels: Vec<String> = spec.metrics.iter().map(|own| own.label(&spec.metrics)).collect();
+    let metrics = spec.metrics.iter_mut().zip(labels);
+    for (metric, label) in metrics.filter(|_| !history.targets.is_empty()) {
+        let name = metric.name().to_owned();
         // Targets are recorded by this name alone.
         let is_alone = metric.container().is_none()
             && names.iter().filter(|other| **other == name).count() == 1;
@@ -354,7 +356,7 @@ fn no_selector(hpa: &Hpa, e: &ScaleError) -> Error {
         ScaleError::Missing(target) | ScaleError::NoReplicas { target, .. } => {
             let message =
                 format!("--at: the input lacks the target {target}, which selects the pods");
-            return Error::usage(message).hint(save_command(hpa));
+            return Error::usage(message).hint(save_command(hpa, ""));
         }
     };
     let target = hpa.reference();

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 
 use super::answer::{Answer, Series};
 use super::grid::Grid;
-use super::queries::{Purpose, Question, title};
+use super::queries::{Purpose, Question};
 use crate::apimachinery::go::GoDuration;
 use crate::calendar::Calendar;
 use crate::error::{Error, docs};
@@ -65,7 +65,7 @@ pub fn assemble(
     let mut cells: Vec<Vec<Option<String>>> = Vec::new();
     for (place, spec) in metrics.iter().enumerate() {
         let Some(own) = of(Purpose::Metric(place)) else { continue };
-        load.columns.push(title(spec));
+        load.columns.push(spec.flag_name(metrics));
         let values = single(own, grid)?;
         if values.iter().all(Option::is_none) {
             return Err(no_samples(own, grid));
@@ -187,7 +187,7 @@ pub fn assemble(
     }
     for (place, spec) in metrics.iter().enumerate() {
         let Some(own) = of(Purpose::Requests(place)) else { continue };
-        load.notes.extend(requests(spec, &single(own, own.grid)?));
+        load.notes.extend(requests(spec, metrics, &single(own, own.grid)?));
     }
     if let Some(own) = of(Purpose::Throttled) {
         let shares: Vec<f64> = single(own, own.grid)?.into_iter().flatten().collect();
@@ -499,14 +499,14 @@ fn started(answer: &Answer) -> Option<(usize, SignedDuration)> {
 }
 
 /// What to say of requests that were not always the same.
-fn requests(spec: &MetricSpec, values: &[Option<f64>]) -> Option<LoadNote> {
+fn requests(spec: &MetricSpec, among: &[MetricSpec], values: &[Option<f64>]) -> Option<LoadNote> {
     let known: Vec<f64> = values.iter().copied().flatten().collect();
     let last = *known.last()?;
     let least = known.iter().copied().min_by(f64::total_cmp)?;
     let most = known.iter().copied().max_by(f64::total_cmp)?;
     let apart = |value: f64| (value - last).abs() > SAME * last;
     let text = |value: f64| amount(spec, value).ok();
-    let metric = spec.label();
+    let metric = spec.label(among);
     (apart(least) || apart(most)).then_some(())?;
     Some(LoadNote::Requests { metric, least: text(least)?, most: text(most)?, last: text(last)? })
 }

@@ -149,12 +149,9 @@ pub struct Wanted<'a> {
     pub matching: &'a str,
 }
 
-/// How a column for a metric is headed, so that it is found in the spec again.
+/// Returns the name of a metric by which flags find it in a spec that has no other one of that name.
 pub fn title(spec: &MetricSpec) -> String {
-    match spec.container() {
-        Some(container) => format!("{container}={}", spec.name()),
-        None => spec.label(),
-    }
+    spec.flag_name(&[])
 }
 
 impl Wanted<'_> {
@@ -237,7 +234,7 @@ impl Wanted<'_> {
             let is_stated = self.stated.iter().any(|(own, _)| *own == purpose);
             let query = self.usage(spec, scraped);
             if is_stated || query.is_some() {
-                ask(purpose, &title(spec), query.unwrap_or_default());
+                ask(purpose, &spec.flag_name(self.metrics), query.unwrap_or_default());
             }
         }
         let Self { hpa, .. } = self;
@@ -347,7 +344,11 @@ impl Wanted<'_> {
                     "({requests} or {init} and on (namespace, pod, container) {info})"
                 ));
                 let query = format!("{requests} / count(count by (namespace, pod) ({pods}))");
-                ask(Purpose::Requests(place), &format!("requests: {}", title(spec)), query);
+                ask(
+                    Purpose::Requests(place),
+                    &format!("requests: {}", spec.flag_name(self.metrics)),
+                    query,
+                );
             }
         }
         if self.metrics.iter().any(|spec| spec.is_resource() && spec.name() == "cpu") {

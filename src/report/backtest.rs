@@ -522,12 +522,11 @@ impl<'a> Compared<'a> {
     /// Whether a candidate has another target for a metric than the HPA as it is.
     fn has_other_targets(&self) -> bool {
         let targets = |run: &'a Run| {
-            run.input.snapshot.hpa.spec.metrics.iter().map(|own| (own.label(), own.target()))
+            run.input.snapshot.hpa.spec.metrics.iter().map(|own| (own.id(), own.target()))
         };
         let replay = &self.backtest.replay;
-        let differs = |(label, target)| {
-            targets(replay).any(|(other, before)| other == label && before != target)
-        };
+        let differs =
+            |(id, target)| targets(replay).any(|(other, before)| other == id && before != target);
         self.backtest.candidates.iter().any(|own| targets(&own.run).any(differs))
     }
 

@@ -11,7 +11,6 @@ use crate::apimachinery::quantity::Quantity;
 use crate::memory::ground::{Contradiction, Counted, Ground, Running, StatusSilent, Uncounted};
 use crate::memory::sighting::Sighting;
 use crate::numbers::{self, age, format_of};
-use crate::prometheus::queries::title;
 use crate::snapshot::basis::{Basis, ClockSource, SettingSource};
 use crate::snapshot::control_plane::{MANAGER_LABEL, ManagerFact, Unshown};
 use crate::snapshot::evidence::{LEASE_NAMESPACE, SCALED};
@@ -217,7 +216,8 @@ pub(super) fn notes_of_past(past: &Past, spec: &HpaSpec) -> Vec<String> {
             "the history lacks parts of this pass: ASSUMED, with -o wide, has what is used instead";
         notes.push(text.to_owned());
     }
-    let metrics = spec.metrics.iter().filter(|metric| !metric.is_resource()).map(title);
+    let metrics = spec.metrics.iter().filter(|metric| !metric.is_resource());
+    let metrics = metrics.map(|metric| metric.flag_name(&spec.metrics));
     notes.extend(metrics.filter(|name| queries.iter().all(|own| own.of != *name)).map(|name| {
         let query = shell_word(&format!("{name}=PROMQL"));
         format!("no query was stated for {name}: --query {query} gives its values")

@@ -219,14 +219,18 @@ fn rows<'a>(snapshot: &'a Snapshot, status: &'a HpaStatus, never: bool) -> Vec<R
     for index in 0..spec.len().max(before.len()) {
         let (last, now) = (before.get(index), after.get(index));
         let name = match (spec.get(index), last) {
-            (Some(spec), _) => spec.short_label(),
+            (Some(_), _) => snapshot.hpa.spec.label(index),
             (None, Some(last)) => last.labelled().map(|(name, _)| name).unwrap_or_default(),
             (None, None) => String::new(),
         };
         let name = if name.is_empty() { format!("metric {}", index + 1) } else { name };
         let value = |of: Option<&'a MetricStatus>| {
-            let (named, value) = of?.labelled()?;
-            (named == name).then_some(Value::Metric(value))
+            let of = of?;
+            let (named, value) = of.labelled()?;
+            let is_it = spec
+                .get(index)
+                .is_none_or(|own| own.type_ == of.type_ && own.short_label() == named);
+            is_it.then_some(Value::Metric(value))
         };
         let mut row = row(Item::CurrentMetrics, Some(index), &name, value(last), value(now));
         row.differs = match (last, now) {

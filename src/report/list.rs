@@ -182,7 +182,7 @@ impl Explanation<'_> {
 
     /// Returns the metric with the highest proposal.
     fn winner(&self) -> Option<String> {
-        self.pass.decision.winner().map(Words::short_label)
+        self.pass.decision.winner().map(|own| Words::label_in(self.hpa.spec, own))
     }
 
     /// Returns the last rule that changed the number, as the controller's reason or the field of the spec;
@@ -216,9 +216,9 @@ impl Explanation<'_> {
     fn targets(&self) -> String {
         const SHOWN: usize = 2;
         let evaluated = |metric: usize| self.pass.decision.metric(metric);
-        let metrics = self.hpa.spec.metrics.iter().enumerate();
-        let all: Vec<String> = metrics
-            .map(|(place, spec)| metrics::current_and_target(spec, evaluated(place)))
+        let places = 0..self.hpa.spec.metrics.len();
+        let all: Vec<String> = places
+            .map(|place| metrics::current_and_target(self.hpa.spec, place, evaluated(place)))
             .collect();
         let mut text = all[..all.len().min(SHOWN)].join(", ");
         if all.len() > SHOWN {

@@ -8,7 +8,6 @@ use crate::apimachinery::json::SecondsTime;
 use crate::apimachinery::{go, names};
 use crate::error::listed;
 use crate::numbers::age;
-use crate::prometheus::queries::title;
 use crate::saved::assemble::{has_own_scale, save_command};
 use crate::snapshot::Documents;
 use crate::snapshot::command_flags::CommandFlags;
@@ -132,14 +131,14 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
                 true => own.kind.clone(),
                 false => format!("Scale of the {}", own.kind),
             };
-            let save = save_command(hpa);
+            let save = save_command(hpa, "");
             let assuming =
                 assuming.as_ref().map(|flags| format!("; {}", assume_pods(hpa, flags, false)));
             let assuming = assuming.unwrap_or_default();
             format!("the input lacks the target {target}: add the {document}; {save}{assuming}")
         }
         Note::NoReplicas { assuming } => {
-            let save = save_command(hpa);
+            let save = save_command(hpa, "");
             match assuming {
                 Some(flags) => format!("{}; {save}", assume_pods(hpa, flags, false)),
                 None => save,
@@ -152,15 +151,15 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         Note::NoPodMetrics => "the input has a ControllerState but no PodMetrics, so the list of \
                                them is assumed to be empty"
             .to_owned(),
-        Note::SaveCommand => save_command(hpa),
+        Note::SaveCommand { candidate } => save_command(hpa, candidate),
         Note::SomeNotReady { target, replicas, ready } => format!(
             "the status of {target} has {ready} of {replicas} replicas ready, but all assumed pods are \
              ready: --unready {} assumes otherwise",
             replicas - ready
         ),
         Note::NoValues(metrics) => {
-            let labels: Vec<String> = metrics.iter().map(MetricSpec::label).collect();
-            let flags = value_flags(metrics);
+            let labels: Vec<String> = metrics.iter().map(|own| own.label(&hpa.spec.metrics)).collect();
+            let flags = value_flags(metrics, hpa);
             format!("the input has no value of {}; state it, such as {flags}", listed(&labels))
         }
 
@@ -256,9 +255,13 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         Note::WorkloadElsewhere { workload, own, namespace } => {
             format!("the manifest of {workload} in {own} is used for the one in {namespace}")
         }
-        Note::TemplateElsewhere { workload, of } => format!(
+        Note::TemplateElsewhere { workload, of, is_assumed: false } => format!(
             "{workload} has the template of {of} (spec.workloadRef), which is not among the manifests: its \
              pods stay as they are"
+        ),
+        Note::TemplateElsewhere { workload, of, is_assumed: true } => format!(
+            "{workload} has the template of {of} (spec.workloadRef), which the input lacks: the pods are assumed \
+             without it"
         ),
         Note::KeptBesideTemplate { containers, requests } => {
             let requests = requests.iter().map(|(container, resource)| {
@@ -403,8 +406,15 @@ fn rollout_first(target: &str, how: Replacement) -> String {
              the others stay as they are"
         ),
         Replacement::Canary(_) | Replacement::BlueGreen { .. } => {
+            let strategy = match how {
+                Replacement::Canary(_) => "canary",
+                _ => "blueGreen",
+            };
             let waits = promotion(how).map(|own| format!(", and {own}")).unwrap_or_default();
-            format!("a rollout of {target} has to replace the pods first{waits}")
+            format!(
+                "a rollout of {target} has to replace the pods first by spec.strategy.{strategy}, which is not \
+                 simulated{waits}"
+            )
         }
     };
     format!("{first}; the new ones are assumed to use what the observed ones do")
@@ -465,6 +475,9 @@ fn keda(note: &KedaNote) -> String {
             "spec.triggers[{trigger}].metadata.{field} is assumed: KEDA prefers a {field} from \
              authenticationRef, which is not read"
         ),
+        KedaNote::NotRead { key, meant } => {
+            format!("{key}: KEDA does not read it; {meant} may be meant")
+        }
         KedaNote::RestsAt { replicas, cooldown } => format!(
             "KEDA itself scales to {} when no trigger for an external metric has been active for \
              {cooldown}s, and back; that is not predicted",
@@ -543,13 +556,17 @@ pub(crate) fn assume_pods(hpa: &Hpa, flags: &CommandFlags, states_replicas: bool
         let (min, max) = (hpa.spec.min_replicas.unwrap_or(1), hpa.spec.max_replicas);
         format!(" --replicas {}", 3.min(max).max(min))
     };
-    let values = value_flags(&hpa.spec.metrics);
-    format!("`{command}{replicas} {values}` assumes the pods")
+    let values = value_flags(&hpa.spec.metrics, hpa);
+    let assumed = flags.with_assumed(format!("{replicas} {values}").trim_start());
+    format!("`{command} {assumed}` assumes the pods")
 }
 
-/// Returns flags of `predict` that give metrics a value: of a container rather than of the pods, as both are based on
+/// Returns flags of `predict` that give metrics of an HPA a value: of a container rather than of the pods, as both are based on
 /// the same usage.
-pub(crate) fn value_flags<'m>(metrics: impl IntoIterator<Item = &'m MetricSpec>) -> String {
+pub(crate) fn value_flags<'m>(
+    metrics: impl IntoIterator<Item = &'m MetricSpec>,
+    hpa: &Hpa,
+) -> String {
     let metrics: Vec<&MetricSpec> = metrics.into_iter().collect();
     let is_of_container = |resource: &str| {
         metrics.iter().any(|other| other.container().is_some() && other.name() == resource)
@@ -558,15 +575,16 @@ pub(crate) fn value_flags<'m>(metrics: impl IntoIterator<Item = &'m MetricSpec>)
         !spec.is_resource() || spec.container().is_some() || !is_of_container(spec.name())
     };
     let flags: Vec<String> =
-        metrics.iter().filter(is_needed).map(|spec| value_flag(spec)).collect();
+        metrics.iter().filter(is_needed).map(|spec| value_flag(spec, hpa)).collect();
     flags.join(" ")
 }
 
-fn value_flag(spec: &MetricSpec) -> String {
+fn value_flag(spec: &MetricSpec, hpa: &Hpa) -> String {
     let is_share = spec.target().is_some_and(|target| target.average_utilization.is_some());
     let name = spec.name();
     if !spec.is_resource() || !["cpu", "memory"].contains(&name) {
-        return format!("--metric {}", names::shell_word(&format!("{}=30", title(spec))));
+        let value = format!("{}=30", spec.flag_name(&hpa.spec.metrics));
+        return format!("--metric {}", names::shell_word(&value));
     }
     let container = spec.container().map(|own| format!("{own}=")).unwrap_or_default();
     let value = match (is_share, name) {

@@ -29,7 +29,7 @@ use crate::keda::OWNER;
 use crate::memory::Knowledge;
 use crate::pass::Pass;
 use crate::snapshot::Scale;
-use crate::snapshot::hpa::{Hpa, MetricSpec, short_label};
+use crate::snapshot::hpa::{Hpa, HpaSpec, MetricSpec};
 use crate::snapshot::note::Note;
 
 /// A report: what happens and why, and the sections with the details.
@@ -184,17 +184,15 @@ impl Words<'_> {
         format!("rules of {rules}, at {}", SecondsTime(self.now()))
     }
 
-    /// Returns the label of a metric in the report, without its selector.
-    pub(in crate::report) fn short_label(metric: &MetricStep) -> String {
-        let MetricStep { name, container, described_object, .. } = metric;
-        let label = short_label(name, container.as_deref(), described_object.as_deref());
-        if label.is_empty() { format!("metric {}", metric.index + 1) } else { label }
-    }
-
     /// Returns the label of a metric in the report.
     fn label(&self, metric: &MetricStep) -> String {
-        let label = self.explanation.pass.input.snapshot.hpa.spec.label(metric.index);
-        if label.is_empty() { Self::short_label(metric) } else { label }
+        Self::label_in(&self.explanation.pass.input.snapshot.hpa.spec, metric)
+    }
+
+    /// Returns the label of a metric of a spec.
+    pub(in crate::report) fn label_in(spec: &HpaSpec, metric: &MetricStep) -> String {
+        let label = spec.label(metric.index);
+        if label.is_empty() { format!("metric {}", metric.index + 1) } else { label }
     }
 
     /// Returns conditions as the controller would write them, and events as it would send them.
@@ -275,9 +273,7 @@ impl Words<'_> {
         let history = match pass.remembered.knowledge {
             Knowledge::Stated => None,
             Knowledge::JustStarted if pass.remembered.is_known_empty() => None,
-            Knowledge::JustStarted if pass.input.is_new_hpa() => {
-                Some("a new HPA without a history")
-            }
+            Knowledge::JustStarted if pass.input.is_new_hpa => Some("a new HPA without a history"),
             Knowledge::JustStarted => Some("a controller that has just started"),
             Knowledge::Inferred if pass.input.evidence.past.is_some() => {
                 Some("a history inferred from the passes before")
@@ -318,7 +314,7 @@ impl Words<'_> {
             Knowledge::JustStarted if self.explanation.pass.remembered.is_known_empty() => {
                 return lines;
             }
-            Knowledge::JustStarted if self.explanation.pass.input.is_new_hpa() => {
+            Knowledge::JustStarted if self.explanation.pass.input.is_new_hpa => {
                 "the HPA is new: the current replicas count as the only recommendation".to_owned()
             }
             Knowledge::JustStarted => {

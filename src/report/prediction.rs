@@ -160,7 +160,10 @@ impl Page {
             (Some(played), None) => Some(played.section(symbols, wide)),
             (None, None) => words.upcoming(),
         });
-        sections.push(Section::new("CHANGES", Detail::Always, [changes]));
+        // Without a scale, no value was tried.
+        if prediction.explanation.pass.input.snapshot.scale.is_ok() {
+            sections.push(Section::new("CHANGES", Detail::Always, [changes]));
+        }
         sections.extend(words.evidence());
         sections.extend(words.pods());
         sections.extend(words.conditions_and_events());
@@ -208,8 +211,8 @@ fn assume(page: &mut Page, prediction: &Prediction<'_>, symbols: Symbols) {
     if prediction.overrides.is_empty() {
         page.assuming.push("assuming nothing beyond what was observed".to_owned());
     } else {
-        let observed = observed.as_deref().unwrap_or_default();
-        let table = overrides(prediction, [&page.verdict, observed], symbols);
+        let answers = observed.as_deref().map(|observed| [&*page.verdict, observed]);
+        let table = overrides(prediction, answers, symbols);
         page.sections.insert(0, Section::new("", Detail::Comment, [Part::Table(table)]));
     }
     page.assuming.extend(
@@ -218,13 +221,18 @@ fn assume(page: &mut Page, prediction: &Prediction<'_>, symbols: Symbols) {
     page.observed = observed;
 }
 
-/// What is assumed and what was observed, side by side, with the verdict on each.
-fn overrides(prediction: &Prediction<'_>, verdicts: [&str; 2], symbols: Symbols) -> Table {
-    let rows = prediction.overrides.iter().map(|own| {
-        let observed = own.observed().unwrap_or_default();
-        vec![own.item.clone(), assumed(own, symbols.arrow), observed]
+/// What is assumed and what was observed, side by side, with the verdict on each, as far as anything was observed.
+fn overrides(prediction: &Prediction<'_>, verdicts: Option<[&str; 2]>, symbols: Symbols) -> Table {
+    let all = &prediction.overrides;
+    let has_observed = verdicts.is_some() || all.iter().any(|own| own.observed().is_some());
+    let rows = all.iter().map(|own| {
+        let observed = has_observed.then(|| own.observed().unwrap_or_default());
+        [own.item.clone(), assumed(own, symbols.arrow)].into_iter().chain(observed).collect()
     });
-    let answers = ["answer"].into_iter().chain(verdicts).map(str::to_owned).collect();
-    let columns = [("ITEM", false), ("ASSUMED", false), ("OBSERVED", false)];
-    Table::new(columns, rows.chain([answers]).collect())
+    let answers = verdicts.map(|verdicts| {
+        ["answer"].into_iter().chain(verdicts).map(str::to_owned).collect::<Vec<_>>()
+    });
+    let columns = [("ITEM", false), ("ASSUMED", false)].into_iter();
+    let columns = columns.chain(has_observed.then_some(("OBSERVED", false)));
+    Table::new(columns, rows.chain(answers).collect())
 }

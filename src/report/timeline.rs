@@ -15,7 +15,6 @@ use super::words::{count, distance, duration, list, time};
 use super::{Certainty, Range};
 use crate::apimachinery::json::SecondsTime;
 use crate::pass::{Doubts, Pass};
-use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::memory::Recommendation;
 use crate::whatif::timeline::{
     Change, Lack, LastValue, Limited, PENDING, Stays, Timeline, Tolerated,
@@ -44,7 +43,7 @@ impl<'a> Played<'a> {
             timeline,
             doubts: pass.doubts(),
             first: pass.outlook.range(&pass.decision),
-            metrics: spec.metrics.iter().map(MetricSpec::label).collect(),
+            metrics: spec.metrics.iter().map(|own| own.label(&spec.metrics)).collect(),
             bounds: (spec.min_replicas.unwrap_or(1), spec.max_replicas),
             initialization: snapshot.controller.cpu_initialization_period,
         }

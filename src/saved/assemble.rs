@@ -345,6 +345,7 @@ fn without_pods(
         snapshot,
         observed: None,
         observed_replicas: None,
+        is_new_hpa: false,
         is_assumed: false,
         stated_memory,
         evidence,

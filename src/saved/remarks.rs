@@ -42,7 +42,9 @@ impl Input {
         let mut notes = on(&self.snapshot);
         if self.surroundings.supposed.is_some() {
             // What commands print is of a cluster, and these pods are of none.
-            notes.retain(|note| !matches!(note, Note::NoDocuments { .. } | Note::SaveCommand));
+            notes.retain(|note| {
+                !matches!(note, Note::NoDocuments { .. } | Note::SaveCommand { .. })
+            });
             let unknown =
                 hpa.spec.metrics.iter().zip(metrics).filter(|(_, answer)| answer.is_missing());
             let unknown: Vec<MetricSpec> = unknown.map(|(spec, _)| spec.clone()).collect();
@@ -56,6 +58,8 @@ impl Input {
                 *assuming = is_assumed.then(flags);
             } else if let Note::NoReplicas { assuming } = note {
                 *assuming = self.surroundings.lacks_pods.then(flags);
+            } else if let Note::SaveCommand { candidate } = note {
+                *candidate = self.flags_of_candidate();
             }
         }
         self.notes.extend(notes);
@@ -64,7 +68,13 @@ impl Input {
 
 /// Whether a note says more than the snapshot does.
 fn is_of_input(note: &Note) -> bool {
-    matches!(note, Note::NoValues(_) | Note::NoTarget { .. } | Note::NoReplicas { .. })
+    matches!(
+        note,
+        Note::NoValues(_)
+            | Note::NoTarget { .. }
+            | Note::NoReplicas { .. }
+            | Note::SaveCommand { .. }
+    )
 }
 
 /// Notes tolerances of the spec that the controller ignores. An API server keeps an existing one after
@@ -167,7 +177,7 @@ fn missing(snapshot: &Snapshot) -> Vec<Note> {
             _ => None,
         })
         .collect();
-    let save = (!lacking.is_empty()).then_some(Note::SaveCommand);
+    let save = (!lacking.is_empty()).then(|| Note::SaveCommand { candidate: String::new() });
     let lacking =
         lacking.into_iter().map(|(documents, path)| Note::NoDocuments { documents, path });
     lacking.chain(save).collect()

@@ -126,12 +126,12 @@ pub struct HpaSpec {
 }
 
 impl HpaSpec {
-    /// Returns the label of a metric, with its selector only if another metric has the same name.
+    /// Returns the label of a metric, with its type and selector only if it takes them to tell it from another one.
     pub(crate) fn label(&self, metric: usize) -> String {
         let Some(spec) = self.metrics.get(metric) else { return String::new() };
         let short = spec.short_label();
         match self.metrics.iter().filter(|other| other.short_label() == short).nth(1) {
-            Some(_) => spec.label(),
+            Some(_) => spec.label(&self.metrics),
             None => short,
         }
     }
@@ -157,6 +157,14 @@ impl CrossVersionObjectReference {
     /// client.
     pub fn group(&self) -> &str {
         names::group(&self.api_version)
+    }
+
+    /// Returns it with its group: `Ingress.networking.k8s.io/web`.
+    pub(crate) fn with_group(&self) -> String {
+        match self.group() {
+            "" => self.to_string(),
+            group => format!("{}.{group}/{}", self.kind, self.name),
+        }
     }
 
     /// Whether it is a namespace, whose metrics are requested without its name.
@@ -216,6 +224,18 @@ pub enum MetricSource<'s> {
 /// The types of metrics, in alphabetical order.
 pub(crate) const METRIC_SOURCE_TYPES: [&str; 5] =
     ["ContainerResource", "External", "Object", "Pods", "Resource"];
+
+/// Which metric it is, whatever its target: two metrics of one spec with the same identity have the same values.
+/// Labels are texts; only identities are compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetricId {
+    type_: String,
+    name: String,
+    container: Option<String>,
+    /// The group, kind and name of the object that it describes.
+    object: Option<(String, String, String)>,
+    selector: String,
+}
 
 /// Returns the label of a metric without its selector. The object is given as kind and name.
 pub(crate) fn short_label(name: &str, container: Option<&str>, object: Option<&str>) -> String {
@@ -350,12 +370,55 @@ impl MetricSpec {
         selector.map(|selector| selector.to_string()).unwrap_or_default()
     }
 
-    /// Returns its label for people: `cpu in app`, `requests on Ingress/main{verb=GET}`.
-    pub fn label(&self) -> String {
-        let label = self.short_label();
+    /// Returns which metric it is.
+    pub fn id(&self) -> MetricId {
+        let object = self.described_object();
+        MetricId {
+            type_: self.type_.clone(),
+            name: self.name().to_owned(),
+            container: self.container().map(str::to_owned),
+            object: object.map(|it| (it.group().to_owned(), it.kind.clone(), it.name.clone())),
+            selector: self.selector(),
+        }
+    }
+
+    /// Returns its label for people, where it stands `among` others: `cpu in app`, `requests on
+    /// Ingress/main{verb=GET}`. The type, as in `Pods/requests`, and the object's group are part of it if only they
+    /// tell it from another one.
+    pub fn label(&self, among: &[Self]) -> String {
+        let (label, id) = (self.plain_label(), self.id());
+        let alike: Vec<&Self> =
+            among.iter().filter(|it| it.plain_label() == label && it.id() != id).collect();
+        let (typed, grouped): (Vec<&Self>, Vec<&Self>) =
+            alike.into_iter().partition(|other| other.type_ != self.type_);
+        let label = match self.described_object().filter(|_| !grouped.is_empty()) {
+            Some(object) => {
+                let object = object.with_group();
+                format!("{} on {object}{}", self.name(), self.braced_selector())
+            }
+            None => label,
+        };
+        if typed.is_empty() { label } else { format!("{}/{label}", self.type_) }
+    }
+
+    /// Returns the name by which flags find it `among` others: its label, with the container as it is typed there,
+    /// as in `app=cpu`.
+    pub fn flag_name(&self, among: &[Self]) -> String {
+        match self.container() {
+            Some(container) => format!("{container}={}", self.name()),
+            None => self.label(among),
+        }
+    }
+
+    /// Returns the label that is enough for all but the oddest specs.
+    fn plain_label(&self) -> String {
+        format!("{}{}", self.short_label(), self.braced_selector())
+    }
+
+    fn braced_selector(&self) -> String {
         match self.selector() {
-            selector if selector.is_empty() => label,
-            selector => format!("{label}{{{selector}}}"),
+            selector if selector.is_empty() => selector,
+            selector => format!("{{{selector}}}"),
         }
     }
 

@@ -11,7 +11,7 @@ use super::clock::{Clock, ClockDoubt};
 use super::command_flags::CommandFlags;
 use super::controller::KnownSettings;
 use super::evidence::{Counted, Evidence, Lease};
-use super::hpa::{Hpa, MetricSpec};
+use super::hpa::{Hpa, MetricId, MetricSpec};
 use super::memory::Memory;
 use super::note::Note;
 use super::surroundings::Surroundings;
@@ -50,6 +50,8 @@ pub struct Input {
     pub snapshot: Snapshot,
     /// The HPA as previous passes found it, if another spec is assumed for the next one.
     pub observed: Option<Hpa>,
+    /// Whether the HPA is assumed to be created, in place of the observed one.
+    pub is_new_hpa: bool,
     /// The replicas that the target has, if others are assumed.
     pub observed_replicas: Option<i32>,
     /// Whether anything of the snapshot is assumed, instead of as it was read.
@@ -73,9 +75,19 @@ pub struct Input {
 }
 
 impl Input {
-    /// Whether the HPA is assumed to be created, in place of the observed one.
-    pub fn is_new_hpa(&self) -> bool {
-        self.notes.iter().any(|note| matches!(note, Note::ManifestOfNewHpa { .. }))
+    /// Returns the flags of `predict` that have the metrics read which the input lacks, if only a candidate has one of
+    /// them; empty if the HPA has them all.
+    pub(crate) fn flags_of_candidate(&self) -> String {
+        let running = self.observed.iter().flat_map(|hpa| &hpa.spec.metrics);
+        let running: Vec<MetricId> = running.map(MetricSpec::id).collect();
+        let Snapshot { hpa, metrics, .. } = &self.snapshot;
+        let mut lacking = hpa.spec.metrics.iter().zip(metrics).filter(|(_, it)| it.is_missing());
+        if self.observed.is_none() || lacking.all(|(spec, _)| running.contains(&spec.id())) {
+            return String::new();
+        }
+        let flags = self.command_flags.assumed.iter();
+        let flags = flags.filter(|(flag, _)| *flag == "--hpa" || flag.starts_with("--validate"));
+        flags.map(|(flag, value)| format!(" {flag} {value}").trim_end().to_owned()).collect()
     }
 
     /// Sets how many replicas the target has had until now, once its pods are known.

@@ -108,7 +108,8 @@ mod tests {
     use jiff::Timestamp;
     use serde_json::json;
 
-    use super::UnknownSelector;
+    use super::{OtherHpa, UnknownSelector};
+    use crate::snapshot::Scale;
     use crate::snapshot::hpa::Hpa;
     use crate::snapshot::note::WhyUnknownSelector;
     use crate::snapshot::right::Cause;
@@ -187,6 +188,25 @@ mod tests {
                 UnknownSelector { key: "ops/other".to_owned(), hpa: Some(Box::new(other)), why };
             assert_eq!(unknown.note(&own).is_some(), matters, "{name}");
         }
+    }
+
+    /// A pass corrects replicas beyond a bound, and one of a disabled HPA does nothing, before it compares selectors.
+    #[test]
+    fn a_pass_that_reads_no_metrics_stores_no_selector() {
+        let stored = |spec: &serde_json::Value, replicas: i32| {
+            let (hpa, scale) = (Hpa::of(spec, json!({})), Scale::new(replicas, "app=web"));
+            OtherHpa { hpa, scale }.is_stored()
+        };
+        let bounds = json!({"minReplicas": 2, "maxReplicas": 4});
+        for (replicas, is_stored) in
+            [(0, false), (1, false), (2, true), (3, true), (4, true), (5, false)]
+        {
+            assert_eq!(stored(&bounds, replicas), is_stored, "{replicas}");
+        }
+        // The minimum is 1 by default.
+        assert!(stored(&json!({"maxReplicas": 4, "minReplicas": null}), 1));
+        // Nobody says that the controller has scaled to zero itself, so that it would wake the target.
+        assert!(!stored(&json!({"maxReplicas": 4, "minReplicas": 0}), 0));
     }
 
     #[test]

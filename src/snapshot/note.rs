@@ -165,7 +165,10 @@ pub enum Note {
     /// The input has pods but no PodMetrics, and is complete because of its ControllerState.
     NoPodMetrics,
     /// What the input lacks can be saved with one command.
-    SaveCommand,
+    SaveCommand {
+        /// The flags of `predict` with the candidate that needs it; empty if the HPA itself does.
+        candidate: String,
+    },
     /// The status of the target contradicts the assumption that all pods are ready.
     SomeNotReady {
         /// The target, as `Kind/name`.
@@ -306,12 +309,14 @@ pub enum Note {
         /// The HPA's.
         namespace: String,
     },
-    /// The manifest of a workload takes its template from another object.
+    /// The manifest of a workload takes its template from another object, which is not among what was read.
     TemplateElsewhere {
         /// The workload, as `Kind/name`.
         workload: String,
         /// The other object, alike.
         of: String,
+        /// Whether pods are assumed in place of those that it makes.
+        is_assumed: bool,
     },
     /// Pods have containers or requests that a manifest's template lacks, and the running template is unknown.
     KeptBesideTemplate {
@@ -466,6 +471,13 @@ pub enum KedaNote {
         trigger: usize,
         /// The field of its metadata.
         field: &'static str,
+    },
+    /// A scaler does not read a key of its trigger, and one of its fields is probably meant.
+    NotRead {
+        /// The key, with its path.
+        key: String,
+        /// The name of the field.
+        meant: &'static str,
     },
     /// KEDA scales the target itself while no trigger is active.
     RestsAt {

@@ -96,7 +96,7 @@ impl KeptTarget {
             Some(Quantity::from_milli(milli, format_of(spec.name())))
         };
         Some(Self {
-            metric: spec.label(),
+            metric: spec.label(&is.hpa.spec.metrics),
             index,
             pods: both.len(),
             observed_requests: quantity(before)?,

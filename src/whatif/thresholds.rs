@@ -237,7 +237,7 @@ pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
     if !decision.trace.iter().any(looked) {
         return Vec::new();
     }
-    let metrics = snapshot.hpa.spec.metrics.iter().enumerate();
+    let all = &snapshot.hpa.spec.metrics;
     let of = |(index, spec): (usize, &MetricSpec)| {
         let dial = if index < SEARCHED || curve == Some(index) {
             Dial::new(snapshot, index, decision)
@@ -247,11 +247,11 @@ pub fn thresholds(pass: &Pass, curve: Option<usize>) -> Vec<Thresholds> {
             )))
         };
         let now = |unit| value_of(decision.metric(index)?, unit);
-        Thresholds::of(spec.label(), spec, index, dial, |dial| {
+        Thresholds::of(spec.label(all), spec, index, dial, |dial| {
             changes(pass, dial, now, index, curve == Some(index))
         })
     };
-    metrics.map(of).collect()
+    all.iter().enumerate().map(of).collect()
 }
 
 /// As many metrics as are searched, so that the time grows with the number of metrics and not with its square.
@@ -268,9 +268,10 @@ pub fn of_container(pass: &Pass, whole: usize, container: &str) -> Option<Thresh
             value_of(look(own).metric(place)?, unit)
         })
     };
-    let spec = snapshot.hpa.spec.metrics.get(whole)?;
+    let metrics = &snapshot.hpa.spec.metrics;
+    let spec = metrics.get(whole)?;
     let dial = Dial::of_container(snapshot, whole, container, decision);
-    let label = spec.of_container(container).label();
+    let label = spec.of_container(container).label(metrics);
     Some(Thresholds::of(label, spec, whole, dial, |dial| changes(pass, dial, now, whole, true)))
 }
 
@@ -451,7 +452,7 @@ fn holds(snapshot: &Snapshot, decision: &Decision, index: usize) -> Vec<Hold> {
         match step {
             Step::CombineMetrics { accepted: false, .. } => holds.push(Hold::FailedMetrics),
             Step::CombineMetrics { highest, by: Some(by), .. } if *by != index => {
-                let metric = snapshot.hpa.spec.metrics[*by].label();
+                let metric = spec.metrics[*by].label(&spec.metrics);
                 let own = proposal_of(decision, index).map(|proposal| proposal.replicas);
                 if own != Ok(*highest) {
                     holds.push(Hold::Metric { metric, replicas: *highest });

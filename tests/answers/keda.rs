@@ -243,7 +243,7 @@ fn what_keda_refuses() {
             "      threshold: \"50\"",
             "      treshold: \"50\"",
             "error: standard input: spec.triggers[0].metadata.threshold: required\n\
-             hint: the trigger has \"treshold\"\n",
+             hint: KEDA does not read treshold: threshold may be meant\n",
         ),
         (
             "type: prometheus",

@@ -65,6 +65,33 @@ fn summary(name: &str, flags: &[&str]) -> String {
     lines
 }
 
+/// The history of a running HPA is not that of one that a manifest creates under another name.
+#[test]
+fn a_new_hpa_is_said_to_have_no_history() {
+    let predict = |name: &str, flags: &[&str]| {
+        let target = json!({"type": "Utilization", "averageUtilization": 60});
+        let manifest = json!({
+            "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler", "metadata": {"name": name},
+            "spec": {
+                "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+                "minReplicas": 1, "maxReplicas": 10,
+                "metrics": [{"type": "Resource", "resource": {"name": "cpu", "target": target}}],
+            },
+        });
+        let flags = [&["--hpa", "-", "--cpu", "5%"], flags].concat();
+        let (code, stdout, stderr) = predict("web", &flags, &manifest.to_string());
+        assert_eq!(code, Some(0), "{stderr}");
+        stdout
+    };
+    for (name, is_new) in [("web", false), ("web-2", true)] {
+        let brief = predict(name, &[]);
+        assert_eq!(brief.contains("Assuming a new HPA without a history"), is_new, "{brief}");
+        let wide = predict(name, &["-o", "wide"]);
+        let words = "the HPA is new: the current replicas count as the only recommendation";
+        assert_eq!(wide.contains(words), is_new, "{wide}");
+    }
+}
+
 #[test]
 fn charts_are_taken_as_they_are_rendered() {
     let mut wrong = String::new();
@@ -1277,12 +1304,30 @@ fn a_rollout_is_a_target() {
         assert_eq!(overrides.contains("\"assumed\":\"50m\""), !note, "{overrides}");
         if !note {
             assert!(!answer["notes"].to_string().contains("ignored"), "{:#}", answer["notes"]);
-            let canary = "spec:\n  strategy: {canary: {steps: [{setWeight: 20}, {pause: {}}]}}\n  workloadRef";
-            std::fs::write(&path, manifest(of).replace("spec:\n  workloadRef", canary))
-                .expect("a file");
-            let answer = run(&own, &[&format!("--hpa={}", path.display())]);
-            let said = "it pauses at step 2 of spec.strategy.canary until it is promoted";
-            assert!(answer["notes"].to_string().contains(said), "{:#}", answer["notes"]);
+            for (strategy, said) in [
+                (
+                    "canary: {steps: [{setWeight: 20}, {pause: {}}]}",
+                    "has to replace the pods first by spec.strategy.canary, which is not simulated, and it \
+                     pauses at step 2 of spec.strategy.canary until it is promoted, with old",
+                ),
+                (
+                    "canary: {steps: [{setWeight: 20}, {pause: {duration: 1m}}]}",
+                    "has to replace the pods first by spec.strategy.canary, which is not simulated; the new",
+                ),
+                (
+                    "blueGreen: {activeService: web}",
+                    "has to replace the pods first by spec.strategy.blueGreen, which is not simulated; the new",
+                ),
+            ] {
+                let strategy = format!("spec:\n  strategy: {{{strategy}}}\n  workloadRef");
+                let text = manifest(of).replace("spec:\n  workloadRef", &strategy);
+                std::fs::write(&path, text).expect("a file");
+                for more in [&[][..], &["--for=2m"]] {
+                    let hpa = format!("--hpa={}", path.display());
+                    let answer = run(&own, &[&[&*hpa], more].concat());
+                    assert!(answer["notes"].to_string().contains(said), "{:#}", answer["notes"]);
+                }
+            }
         }
         let said =
             "(spec.workloadRef), which is not among the manifests: its pods stay as they are";

@@ -715,7 +715,7 @@ fn holds_facts(known: &Pass, open: &Pass) -> TestCaseResult {
     let of_pass = Expression::parse(OF_PASS).expect("an expression").fields;
     let metrics = input.snapshot.hpa.spec.metrics.iter().flat_map(|metric| {
         [MetricField::Desired, MetricField::Utilization, MetricField::Value]
-            .map(|field| Field::Metric(metric.label(), field))
+            .map(|field| Field::Metric(metric.label(&input.snapshot.hpa.spec.metrics), field))
     });
     for field in of_pass.into_iter().map(|(_, field)| field).chain(metrics) {
         let (known, open) = (known.get(&field), open.get(&field));

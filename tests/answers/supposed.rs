@@ -223,6 +223,79 @@ fn assumed_pods_answer_as_ready_and_equal_ones() {
     assert!(changes > 100, "{changes}");
 }
 
+/// Two metrics of one name and another type, or of an object of another group, are two metrics everywhere.
+#[test]
+fn metrics_of_one_name_are_told_apart() {
+    let average = |amount: &str| json!({"type": "AverageValue", "averageValue": amount});
+    let of = |type_: &str, name: &str| {
+        let source = json!({"metric": {"name": name}, "target": average("10")});
+        json!({"type": type_, type_.to_lowercase(): source})
+    };
+    let hits = |group: &str| {
+        let object = json!({"apiVersion": group, "kind": "Ingress", "name": "web"});
+        let target = json!({"type": "Value", "value": "10"});
+        json!({"type": "Object", "object": {"metric": {"name": "hits"},
+            "describedObject": object, "target": target}})
+    };
+    let cpu = json!({"type": "Utilization", "averageUtilization": 60});
+    let cpu = json!({"type": "Resource", "resource": {"name": "cpu", "target": cpu}});
+    let both = |one: Value, two: Value| {
+        let mut hpa = hpa(&one);
+        hpa["spec"]["metrics"].as_array_mut().unwrap().push(two);
+        hpa
+    };
+    let proposals = |hpa: &Value, flags: &[&str]| {
+        let flags = [&["--replicas", "3"], flags].concat();
+        let pass = predict(std::slice::from_ref(hpa), &words(&flags)).map_err(|e| e.message)?;
+        let proposals = pass.decision.metrics().map(|own| match &own.result {
+            MetricResult::Proposal(proposal) => Some(proposal.replicas),
+            _ => None,
+        });
+        Ok::<_, String>(proposals.collect::<Vec<_>>())
+    };
+    let rps = both(of("Pods", "rps"), of("External", "rps"));
+    let flags = ["--metric", "Pods/rps=30", "--metric", "External/rps=40"];
+    assert_eq!(proposals(&rps, &flags), Ok(vec![Some(9), Some(4)]));
+    let flags = [&flags[..], &["--target", "External/rps=5"]].concat();
+    assert_eq!(proposals(&rps, &flags), Ok(vec![Some(9), Some(8)]));
+    let flags = ["--metric", "External/rps=40", "--pod", "web-assumed-1:Pods/rps=30"];
+    assert_eq!(proposals(&rps, &flags), Ok(vec![Some(3), Some(4)]));
+    let cpus = both(of("Pods", "cpu"), cpu);
+    assert_eq!(
+        proposals(&cpus, &["--metric", "Pods/cpu=20", "--cpu", "90%"]),
+        Ok(vec![Some(6), Some(5)])
+    );
+    let groups = both(hits("extensions/v1beta1"), hits("networking.k8s.io/v1"));
+    let flags = [
+        "--metric",
+        "hits on Ingress.extensions/web=20",
+        "--metric",
+        "hits on Ingress.networking.k8s.io/web=30",
+    ];
+    assert_eq!(proposals(&groups, &flags), Ok(vec![Some(6), Some(9)]));
+
+    for (hpa, flags, want) in [
+        (&rps, &["--metric", "rps=30"], "rps is ambiguous: Pods/rps, External/rps"),
+        (&rps, &["--target", "rps=5"], "rps is ambiguous: Pods/rps, External/rps"),
+        (&rps, &["--metric", "Object/rps=3"], "the HPA has no metric Object/rps"),
+        (
+            &groups,
+            &["--metric", "hits on Ingress/web=3"],
+            "hits on Ingress/web is ambiguous: hits on Ingress.extensions/web, hits on \
+             Ingress.networking.k8s.io/web",
+        ),
+    ] {
+        assert_eq!(proposals(hpa, flags), Err(want.to_owned()));
+    }
+    let pass = predict(&[rps], &words(&["--replicas", "3", "--metric", "Pods/rps=30"])).unwrap();
+    assert_eq!(
+        notes_of(&pass),
+        ["the input has no value of External/rps; state it, such as --metric External/rps=30"]
+    );
+    let page = markdown(&Page::new(&Explanation::new(&pass), false, Symbols::UNICODE));
+    assert!(page.contains("Pods/rps") && !page.contains("| rps"), "{page}");
+}
+
 #[test]
 fn what_is_missing_is_asked_for() {
     let [(share, ..), (average, ..), ..] = &metrics()[..] else { panic!("there are more") };
@@ -248,7 +321,7 @@ fn what_is_missing_is_asked_for() {
         (
             vec![hpa(share)],
             &["--cpu=90%", "--replicas=+1"],
-            Err("the replicas of Deployment/web are unknown"),
+            Err("the replicas of Deployment/web are unknown, so --replicas cannot change them"),
         ),
         (
             vec![hpa(share)],
@@ -551,6 +624,33 @@ fn a_status_that_contradicts_ready_pods_is_told() {
     }
 }
 
+/// The template of a Rollout may be that of a Deployment. Without it, the pods are assumed without requests.
+#[test]
+fn a_template_that_the_input_lacks_is_told() {
+    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let mut hpa = hpa(share);
+    hpa["spec"]["scaleTargetRef"] =
+        json!({"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "web"});
+    let rollout = json!({
+        "apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"replicas": 3, "selector": {"matchLabels": {"app": "web"}}, "strategy": {"canary": {}},
+            "workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}},
+    });
+    let told = "Rollout/web has the template of Deployment/web (spec.workloadRef), which the input lacks: the \
+                pods are assumed without it";
+    let mut own = rollout.clone();
+    own["spec"]["template"] = template();
+    for (rollout, is_told) in [(rollout.clone(), true), (own, false)] {
+        let pass = predict(&[hpa.clone(), rollout], &words(&["--cpu=90%"])).expect("an answer");
+        assert_eq!(notes_of(&pass).iter().any(|note| note == told), is_told);
+    }
+    let e = predict(&[hpa, rollout], &words(&["--cpu=300m"])).expect_err("no request");
+    let hint = "state the request with --request cpu=VALUE, or add the manifest of Deployment/web \
+                (spec.workloadRef) with another -f";
+    assert_eq!(e.hint.as_deref(), Some(hint));
+}
+
 /// A prediction of assumed pods has nothing that was observed, in any format.
 #[test]
 fn nothing_was_observed_of_assumed_pods() {
@@ -572,8 +672,13 @@ fn nothing_was_observed_of_assumed_pods() {
         let page = Page::of_prediction(&prediction, false, Symbols::UNICODE);
         assert_eq!(page.observed.is_some(), is_observed);
         let text = markdown(&page);
-        let answer = text.lines().find(|line| line.starts_with("| answer |")).expect("a row");
-        assert_eq!(answer.ends_with("|  |"), !is_observed, "{answer}");
+        let has = |start: &str| text.lines().any(|line| line.starts_with(start));
+        assert_eq!(
+            (has("| answer |"), has("| ITEM | ASSUMED | OBSERVED |")),
+            (is_observed, is_observed)
+        );
+        let assuming = page.assuming.join("\n");
+        assert_eq!(assuming.contains("observed"), is_observed, "{assuming}");
     }
 }
 
@@ -656,6 +761,12 @@ fn hints_name_what_gives_the_answer() {
             "state them with --replicas, or add the manifest of the target with another -f",
         ),
         ("example.com/v1", "Pool", &["--cpu=90%"], "state them with --replicas"),
+        (
+            "example.com/v1",
+            "Pool",
+            &["--cpu=90%", "--replicas=-1"],
+            "state their number, such as --replicas 3",
+        ),
         (
             "example.com/v1",
             "Pool",

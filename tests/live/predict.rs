@@ -49,6 +49,23 @@ fn a_candidate_is_answered_by_what_its_own_metrics_say() {
     assert_eq!(answer["overrides"][0]["item"], "HPA");
     let asked = |part: &str| server.requests().iter().any(|request| request.path.contains(part));
     assert!(asked("external.metrics.k8s.io") && asked("metrics.k8s.io/v1beta1"));
+
+    // A state of the running HPA alone lacks the metric, and the hint tells how to save one that has it.
+    let [alone, both] = ["alone.json", "both.json"].map(|name| directory().join(name));
+    let [alone, both] = [&alone, &both].map(|path| path.to_str().expect("a path in UTF-8"));
+    let program = |args: &[&str]| {
+        let mut command = program();
+        run(command.args(args).env("KUBECONFIG", config.path()))
+    };
+    program(&["explain", NAME, "-n", "default", "--save", alone, "-o", "json"]).answer();
+    let lacks = program(&["predict", NAME, "-f", alone, "--hpa", path]);
+    assert_eq!(lacks.code, Some(2), "{}", lacks.stderr);
+    let hint = lacks.stderr.split('`').nth(1).expect("a command").replace("FILE", both);
+    let words: Vec<&str> = hint.split(' ').skip_while(|word| *word != "predict").collect();
+    let live = program(&[&words[..], &["-o", "json"]].concat()).answer();
+    let saved = program(&["predict", NAME, "-f", both, "--hpa", path, "-o", "json"]).answer();
+    assert_eq!(saved["outcome"], live["outcome"], "{hint}");
+    assert_eq!(saved["proposal"], answer["proposal"]);
 }
 
 #[test]

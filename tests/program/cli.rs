@@ -218,6 +218,18 @@ fn a_target_that_the_input_lacks_is_named_with_the_command_that_saves_it() {
         let gate = run(&[&["predict", "web", "-f", "-"], &flags[..]].concat(), &missing, &[]);
         assert_eq!(gate.status.code(), Some(4), "{flags:?}: {}", text(&gate.stderr));
     }
+    // A prediction of nothing is none, and the error has the command that gives an answer.
+    for (flags, kept) in [(&[][..], ""), (&["--max", "5"], "--max 5"), (&["--for", "1m"], "")] {
+        let none = run(&[&["predict", "web", "-f", "-"], flags].concat(), HPA, &[]);
+        let error = text(&none.stderr);
+        assert_eq!(none.status.code(), Some(2), "{flags:?}: {error}");
+        assert!(error.contains("no answer: the input lacks the target Deployment web"), "{error}");
+        assert!(!text(&none.stdout).contains("CHANGES"), "{}", text(&none.stdout));
+        let command = error.split('`').nth(1).expect("a command");
+        assert!(command.contains(kept), "{command}");
+        let words: Vec<&str> = command.split(' ').skip_while(|word| *word != "predict").collect();
+        answer(&words, HPA, &[]);
+    }
     // Nothing is said in the controller's name, and the spec is as a server would store it.
     let object = answer(&["explain", "web", "-f", "-", "-o", "json"], &missing, &[]);
     let object: Value = serde_json::from_str(&object).expect("JSON is printed");

@@ -405,11 +405,7 @@ fn server_uri(cluster: &Cluster) -> Result<Uri, Error> {
         format!("http://{text}")
     };
     let uri: Uri = text.parse().map_err(|_| fail())?;
-    if let Some(port) = proxy::no_such_port(&uri) {
-        // Anything else may be a part of credentials.
-        let is_number = port.len() <= 10 && port.bytes().all(|c| c.is_ascii_digit());
-        let port = if is_number { format!(" {port}") } else { String::new() };
-        let message = format!("the port{port} of the server's address is not one from 0 to 65535");
+    if let Some(message) = proxy::no_such_port(&uri, "the server's address") {
         return Err(Error::usage(message).hint(PLACE));
     }
     let usable = matches!(uri.scheme_str(), Some("http" | "https"));

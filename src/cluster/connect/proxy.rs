@@ -64,6 +64,9 @@ pub(crate) fn choose(
         return Ok(None);
     }
     let uri = from_variable(value).ok_or_else(|| format!("invalid proxy address in {name}"))?;
+    if let Some(message) = no_such_port(&uri, &format!("the proxy in {name}")) {
+        return Err(message);
+    }
     Ok(Some(Proxy { uri, named_by: name }))
 }
 
@@ -76,6 +79,9 @@ fn either_case<'a>(env: &'a Environment, name: &str) -> Option<(String, &'a str)
 
 fn from_kubeconfig(text: &str) -> Result<Uri, String> {
     let uri = parse(text).ok_or("invalid 'proxy-url': could not parse")?;
+    if let Some(message) = no_such_port(&uri, "the proxy") {
+        return Err(format!("invalid 'proxy-url': {message}"));
+    }
     match uri.scheme_str() {
         Some("http" | "https" | "socks5") => Ok(uri),
         _ => {
@@ -99,20 +105,24 @@ fn from_variable(text: &str) -> Option<Uri> {
 
 fn parse(text: &str) -> Option<Uri> {
     let uri: Uri = text.trim_end_matches('/').parse().ok()?;
-    let usable = uri.scheme().is_some()
-        && uri.host().is_some_and(|host| !host.is_empty())
-        && no_such_port(&uri).is_none();
+    let usable = uri.scheme().is_some() && uri.host().is_some_and(|host| !host.is_empty());
     usable.then_some(uri)
 }
 
-/// Returns the port of an address if it is invalid; `Uri` then behaves as if there were no port.
-pub(crate) fn no_such_port(uri: &Uri) -> Option<&str> {
+/// Returns what is wrong with the port of an address; `Uri` behaves as if there were no port.
+pub(crate) fn no_such_port(uri: &Uri, of: &str) -> Option<String> {
     let authority = uri.authority().map_or("", |authority| authority.as_str());
     let place = authority.rsplit('@').next().unwrap_or_default();
     // An IPv6 address has colons of its own.
     let place = place.rsplit(']').next().unwrap_or_default();
     let port = place.split_once(':').map_or("", |(_, port)| port);
-    Some(port).filter(|port| !port.is_empty() && port.parse::<u16>().is_err())
+    if port.is_empty() || port.parse::<u16>().is_ok() {
+        return None;
+    }
+    // Anything else may be a part of credentials.
+    let is_number = port.len() <= 10 && port.bytes().all(|c| c.is_ascii_digit());
+    let port = if is_number { format!(" {port}") } else { String::new() };
+    Some(format!("the port{port} of {of} is not one from 0 to 65535"))
 }
 
 /// Whether a server is on this machine.
@@ -306,5 +316,23 @@ mod tests {
             assert!(e.starts_with("invalid 'proxy-url'") && !e.contains("secret"), "{e}");
         }
         assert!(from_variable("ftp://q").is_none());
+    }
+
+    #[test]
+    fn a_port_that_there_is_not_is_named() {
+        let server = Uri::from_static("https://h");
+        for (port, named) in [("99999", " 99999"), ("secret", ""), ("12345678901", "")] {
+            let (url, none) = (format!("http://user:pw@q:{port}"), Secret::default());
+            let env = environment(&[("HTTPS_PROXY", &url)]);
+            let e = choose(&server, &none, &env, &mut Vec::new()).unwrap_err();
+            let want =
+                format!("the port{named} of the proxy in HTTPS_PROXY is not one from 0 to 65535");
+            assert_eq!(e, want);
+            let e = choose(&server, &Secret::new(&url), &environment(&[]), &mut Vec::new());
+            let want = format!(
+                "invalid 'proxy-url': the port{named} of the proxy is not one from 0 to 65535"
+            );
+            assert_eq!(e.unwrap_err(), want);
+        }
     }
 }

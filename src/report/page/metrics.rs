@@ -10,7 +10,7 @@ use crate::numbers::plain_quantity;
 use crate::report::section::{Detail, Part, Section, Table};
 use crate::report::words::{amount_of, count, list, number, quantity, value};
 use crate::snapshot::Unread;
-use crate::snapshot::hpa::{MetricSpec, MetricValueStatus};
+use crate::snapshot::hpa::{HpaSpec, MetricValueStatus};
 
 impl Words<'_> {
     /// Returns the metrics, with the result of each.
@@ -120,7 +120,8 @@ impl Words<'_> {
                 };
                 let label = match self.wide {
                     true => {
-                        self.explanation.pass.input.snapshot.hpa.spec.metrics[metric.index].label()
+                        let metrics = &self.explanation.pass.input.snapshot.hpa.spec.metrics;
+                        metrics[metric.index].label(metrics)
                     }
                     false => self.label(metric),
                 };
@@ -234,9 +235,11 @@ impl Words<'_> {
 
 /// Returns a metric as `kubectl get hpa` shows it: `cpu: 63%/80%`; without a value if it was not evaluated.
 pub(in crate::report) fn current_and_target(
-    spec: &MetricSpec,
+    spec: &HpaSpec,
+    place: usize,
     step: Option<&MetricStep>,
 ) -> String {
+    let (spec, label) = (&spec.metrics[place], spec.label(place));
     let current = step.and_then(|step| {
         let MetricValueStatus { average_utilization, average_value, value } =
             &step.proposal()?.current;
@@ -253,7 +256,7 @@ pub(in crate::report) fn current_and_target(
         (None, None, None) => "-".to_owned(),
     };
     let average = if average { " (avg)" } else { "" };
-    format!("{}: {current}/{target}{average}", spec.short_label())
+    format!("{label}: {current}/{target}{average}")
 }
 
 fn target(metric: &MetricStep) -> String {

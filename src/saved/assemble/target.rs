@@ -225,12 +225,12 @@ pub(crate) fn is_built_in(group: &str, kind: &str) -> bool {
     }
 }
 
-/// Returns the command that saves everything about an HPA.
-pub(crate) fn save_command(hpa: &Hpa) -> String {
+/// Returns the command that saves everything about an HPA, and about a candidate if its flags are given.
+pub(crate) fn save_command(hpa: &Hpa, candidate: &str) -> String {
+    let verb = if candidate.is_empty() { "explain" } else { "predict" };
+    let [name, namespace] = [&hpa.name, &hpa.namespace].map(|it| names::shell_word(it));
     format!(
-        "`kubectl hpa explain {} -n {} --save FILE` saves everything that a pass needs",
-        names::shell_word(&hpa.name),
-        names::shell_word(&hpa.namespace)
+        "`kubectl hpa {verb} {name} -n {namespace}{candidate} --save FILE` saves everything that a pass needs"
     )
 }
 

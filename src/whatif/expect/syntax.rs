@@ -12,7 +12,7 @@ use crate::apimachinery::names::nearest;
 use crate::apimachinery::quantity::Quantity;
 use crate::error::docs;
 use crate::numbers::duration_with_days;
-use crate::snapshot::hpa::{HpaSpec, MetricSpec};
+use crate::snapshot::hpa::HpaSpec;
 
 /// An expectation as it was written, and what it means.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -392,7 +392,7 @@ impl Expression {
 /// The place of a metric in the spec, by what the report calls it or by its bare name. An error is
 /// what is wrong, and the metrics that there are.
 pub(super) fn find_metric(spec: &HpaSpec, name: &str) -> Result<usize, (String, String)> {
-    let labels: Vec<String> = spec.metrics.iter().map(MetricSpec::label).collect();
+    let labels: Vec<String> = spec.metrics.iter().map(|own| own.label(&spec.metrics)).collect();
     let matching = |by_label: bool| -> Vec<usize> {
         let matches = |place: &usize| {
             let own = if by_label { &*labels[*place] } else { spec.metrics[*place].name() };

@@ -350,6 +350,7 @@ impl WorkloadManifest {
             let elsewhere = Note::TemplateElsewhere {
                 workload: rollout.reference(),
                 of: reference.to_string(),
+                is_assumed: false,
             };
             let of = all.iter().find(|it| it.object.is_template_of(rollout)).cloned();
             let own = &mut all[place];

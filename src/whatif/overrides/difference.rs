@@ -131,7 +131,9 @@ fn policy(policy: &ScalingPolicy) -> String {
 
 /// The metrics, each with its target.
 fn targets(running: &HpaSpec, candidate: &HpaSpec) -> Vec<Difference> {
-    let of = |metric: &MetricSpec| format!("target of {}", metric.label());
+    let among: Vec<MetricSpec> =
+        running.metrics.iter().chain(&candidate.metrics).cloned().collect();
+    let of = |metric: &MetricSpec| format!("target of {}", metric.label(&among));
     let mut left: Vec<&MetricSpec> = running.metrics.iter().collect();
     let mut all = Vec::new();
     for (place, metric) in candidate.metrics.iter().enumerate() {

@@ -259,10 +259,11 @@ struct Metric {
 
 impl Metric {
     fn of(snapshot: &Snapshot, index: usize) -> Result<Self, Error> {
-        let Some(spec) = snapshot.hpa.spec.metrics.get(index) else {
+        let metrics = &snapshot.hpa.spec.metrics;
+        let Some(spec) = metrics.get(index) else {
             return Err(Error::usage(format!("the HPA has no metric {}", index + 1)));
         };
-        let (source, label) = (SampleSource::of(&snapshot.hpa, spec), spec.label());
+        let (source, label) = (SampleSource::of(&snapshot.hpa, spec), spec.label(metrics));
         if source == SampleSource::None {
             let type_ = &spec.type_;
             return Err(Error::usage(format!("a metric of the type {type_} cannot be overridden")));

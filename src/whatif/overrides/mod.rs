@@ -41,6 +41,7 @@ use crate::engine::decision::{Decision, MetricResult};
 use crate::error::Error;
 use crate::numbers;
 use crate::snapshot::Snapshot;
+use crate::snapshot::hpa::MetricId;
 use crate::snapshot::input::Input;
 use crate::snapshot::note::Note;
 use crate::snapshot::pod::Pod;
@@ -67,6 +68,9 @@ pub struct Override {
     /// The metric by its place in the spec, with the value as it was typed.
     #[serde(skip)]
     metric: Option<(usize, String)>,
+    /// The metric whose values it is about.
+    #[serde(skip)]
+    id: Option<MetricId>,
     /// The pods that it is about, where it is about single ones.
     #[serde(skip)]
     pub pods: Vec<Box<str>>,
@@ -119,6 +123,7 @@ impl Override {
             observed,
             is_observable: true,
             metric: None,
+            id: None,
             pods: Vec::new(),
         }
     }
@@ -139,6 +144,16 @@ impl Override {
     /// That it is about a metric, for which this was typed.
     pub(super) fn of_metric(self, place: usize, typed: &str) -> Self {
         Self { metric: Some((place, typed.to_owned())), ..self }
+    }
+
+    /// That it is about the values of a metric, which may be one of a container that the spec does not have.
+    fn of(self, id: MetricId) -> Self {
+        Self { id: Some(id), ..self }
+    }
+
+    /// Whether it is about the values of a metric.
+    pub(super) fn sets(&self, id: &MetricId) -> bool {
+        self.id.as_ref() == Some(id)
     }
 
     /// Adds what it comes to in the pass over what is assumed.
@@ -207,6 +222,10 @@ impl Assumptions {
         if input.surroundings.supposed.is_some() {
             // No pods run that a rollout would replace.
             input.notes.retain(|note| !matches!(note, Note::RolloutFirst { .. }));
+            // Nor was anything observed but what the manifest states.
+            for own in &mut overrides {
+                own.is_observable &= own.observed.is_some();
+            }
         }
         for note in &mut input.notes {
             if let Note::RolloutFirst { how, .. } = note {

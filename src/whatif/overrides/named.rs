@@ -5,14 +5,16 @@ use super::requests::has_container;
 use crate::apimachinery::selector::Selector;
 use crate::error::Error;
 use crate::snapshot::Snapshot;
-use crate::snapshot::hpa::{MetricSource, MetricSpec};
+use crate::snapshot::hpa::{METRIC_SOURCE_TYPES, MetricId, MetricSource, MetricSpec};
 
 /// Which metric is meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedMetric {
+    /// The type, where it tells the metric from another one of its name.
+    pub(super) type_: Option<&'static str>,
     pub(in crate::whatif) name: String,
     pub(in crate::whatif) container: Option<String>,
-    /// The object that it describes, as `KIND/NAME`.
+    /// The object that it describes, as `KIND/NAME` or `KIND.GROUP/NAME`.
     pub(super) object: Option<String>,
     /// As [`MetricSpec::selector`] writes it.
     pub(super) selector: Option<String>,
@@ -21,7 +23,7 @@ pub struct NamedMetric {
 }
 
 /// A metric and what is said of it: `NAME=VALUE`, `CONTAINER=NAME=VALUE`, `NAME{SELECTOR}=VALUE`,
-/// `NAME on KIND/OBJECT=VALUE`.
+/// `NAME on KIND/OBJECT=VALUE`, `TYPE/NAME=VALUE`.
 /// `values` says which values there are.
 pub(super) fn split<'t>(
     text: &'t str,
@@ -39,7 +41,7 @@ pub(super) fn split<'t>(
     Ok((named(metric, flag, typed, form)?, value))
 }
 
-/// A metric by name, with the container, object or selector where it has one.
+/// A metric by name, with the type, container, object or selector where it has one.
 fn named(
     text: &str,
     flag: &str,
@@ -65,10 +67,17 @@ fn named(
         None => (name, None),
         Some((name, object)) => (name, Some(object.to_owned())),
     };
+    // No name of a metric has a slash, and the domain before one in the name of a resource has small letters.
+    let typed = name.split_once('/').and_then(|(before, name)| {
+        let type_ = METRIC_SOURCE_TYPES.into_iter().find(|type_| *type_ == before)?;
+        Some((Some(type_), name))
+    });
+    let (type_, name) = typed.unwrap_or((None, name));
     if name.is_empty() {
         return Err(form());
     }
-    Ok(NamedMetric { name: name.to_owned(), container, object, selector, is_unquoted: false })
+    let is_unquoted = false;
+    Ok(NamedMetric { type_, name: name.to_owned(), container, object, selector, is_unquoted })
 }
 
 /// Where the values of a metric are.
@@ -82,12 +91,12 @@ pub struct Meant {
 }
 
 impl Meant {
-    /// What it is called to people, if the spec has it.
-    pub fn label(&self, metrics: &[MetricSpec]) -> Option<String> {
+    /// Returns the metric, or that of the container, if the spec has it.
+    pub(in crate::whatif) fn metric(&self, metrics: &[MetricSpec]) -> Option<MetricSpec> {
         let metric = &metrics[*self.places.first()?];
         Some(match &self.container {
-            Some(container) => metric.of_container(container).label(),
-            None => metric.label(),
+            Some(container) => metric.of_container(container),
+            None => metric.clone(),
         })
     }
 }
@@ -107,6 +116,12 @@ impl NamedMetric {
             }
         }
         whole
+    }
+
+    /// Whether it is a resource of the pods or of a container in them.
+    pub(in crate::whatif) fn is_of_resource(&self, resource: &str) -> bool {
+        self.name == resource
+            && self.type_.is_none_or(|type_| ["Resource", "ContainerResource"].contains(&type_))
     }
 
     /// Finds its values; `typed` is what names it.
@@ -167,12 +182,14 @@ impl NamedMetric {
 
     /// The same among some metrics.
     pub(in crate::whatif) fn places_in(&self, metrics: &[MetricSpec]) -> Result<Vec<usize>, Error> {
+        let is_of_object = |spec: &MetricSpec, own: &String| {
+            let object = spec.described_object();
+            object.is_some_and(|it| [it.to_string(), it.with_group()].contains(own))
+        };
         let fits = |spec: &MetricSpec| {
-            let is_of_object = |own: &String| {
-                spec.described_object().is_some_and(|object| object.to_string() == *own)
-            };
-            spec.name() == self.name
-                && self.object.as_ref().is_none_or(is_of_object)
+            self.type_.is_none_or(|own| spec.type_ == own)
+                && spec.name() == self.name
+                && self.object.as_ref().is_none_or(|own| is_of_object(spec, own))
                 && self.container.as_deref().is_none_or(|own| spec.container() == Some(own))
                 && self.selector.as_ref().is_none_or(|own| spec.selector() == *own)
         };
@@ -188,11 +205,17 @@ impl NamedMetric {
         if self.object.is_none() && found.iter().any(of_none) {
             found.retain(of_none);
         }
-        let mut labels: Vec<String> = found.iter().map(|place| metrics[*place].label()).collect();
-        labels.dedup();
+        let mut ids: Vec<MetricId> = Vec::new();
+        let mut labels: Vec<String> = Vec::new();
+        for metric in found.iter().map(|place| &metrics[*place]) {
+            if !ids.contains(&metric.id()) {
+                ids.push(metric.id());
+                labels.push(metric.label(metrics));
+            }
+        }
         match labels.len() {
             0 => {
-                let there: Vec<String> = metrics.iter().map(MetricSpec::label).collect();
+                let there: Vec<String> = metrics.iter().map(|own| own.label(metrics)).collect();
                 let wanted = match self.is_unquoted {
                     true => "such metric".to_owned(),
                     false => format!("metric {self}"),
@@ -205,8 +228,8 @@ impl NamedMetric {
                 let wanted = if self.is_unquoted { "it".to_owned() } else { self.to_string() };
                 Err(Error::usage(format!("{wanted} is ambiguous: {}", labels.join(", ")))
                 .hint(
-                    "name the container, as in --cpu app=80%, the selector, as in --metric 'NAME{queue=a}=30', or \
-                     the object, as in --metric 'NAME on Service/web=30'",
+                    "name the container, as in --cpu app=80%, the selector, as in --metric 'NAME{queue=a}=30', the \
+                     object, as in --metric 'NAME on Service/web=30', or the type, as in --metric Pods/NAME=30",
                 ))
             }
         }
@@ -215,6 +238,9 @@ impl NamedMetric {
 
 impl std::fmt::Display for NamedMetric {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(type_) = self.type_ {
+            write!(f, "{type_}/")?;
+        }
         f.write_str(&self.name)?;
         if let Some(container) = &self.container {
             write!(f, " in {container}")?;

@@ -162,7 +162,7 @@ impl SpecChanges {
                     format!("--target {metric}{value}")
                 })
                 .map_err(|why| Error::usage(format!("--target {typed}: {why}")))?;
-                let label = spec.metrics[place].label();
+                let label = spec.metrics[place].label(&spec.metrics);
                 if taken.contains(&place) {
                     return Err(Error::usage(format!("the target of {label} is set twice")));
                 }
@@ -226,7 +226,7 @@ fn replace(
     input: &mut Input,
     overrides: &mut Vec<Override>,
 ) -> Result<Vec<Difference>, Error> {
-    let Input { snapshot, surroundings, notes, stated_memory, .. } = input;
+    let Input { snapshot, surroundings, notes, stated_memory, is_new_hpa, .. } = input;
     let note = |origin: &str, note: &Note| Note::OfManifest {
         origin: origin.to_owned(),
         note: Box::new(note.clone()),
@@ -267,6 +267,7 @@ fn replace(
     if object.metadata.name != hpa.name {
         // The controller keeps its history by namespace and name.
         *stated_memory = Some(Memory::default());
+        *is_new_hpa = true;
         let beside = !manifest.is_of_keda();
         notes.push(Note::ManifestOfNewHpa { manifest: key, hpa: hpa.key(), beside });
     } else if key != hpa.key() {
@@ -373,7 +374,7 @@ fn update(
             Error::usage(format!(
                 "{origin}: spec.metrics[{index}]: {} was not read, because the HPA does not have \
                  this metric",
-                metric.label()
+                metric.label(&updated.spec.metrics)
             ))
             .hint("use --hpa with the whole manifest to have it read")
         })?;

@@ -108,8 +108,14 @@ pub fn suppose_pods(
         return Err(Error::usage(elsewhere.to_string()).hint(elsewhere.remedy()));
     }
     let Some(scale) = scale else {
-        let message = format!("the replicas of {target} are unknown");
-        let hint = "state them with --replicas";
+        let is_change = matches!(assumptions.pods.replicas, Some(Replicas::By(_)));
+        let (change, hint) = match is_change {
+            true => {
+                (", so --replicas cannot change them", "state their number, such as --replicas 3")
+            }
+            false => ("", "state them with --replicas"),
+        };
+        let message = format!("the replicas of {target} are unknown{change}");
         return Err(Error::usage(message).hint(match workload {
             Some(_) => hint.to_owned(),
             None => or_manifest(hint, target),
@@ -129,7 +135,7 @@ pub fn suppose_pods(
             let (workload, origin) = (object.reference(), origin.clone());
             (SupposedTemplate::OfCandidate { workload, origin }, as_pod(template))
         }
-        (None, _) => bare(assumptions, &snapshot.hpa, values)?,
+        (None, _) => bare(assumptions, &snapshot.hpa, workload, values)?,
     };
     if !required.matches(&pod.labels) {
         pod.labels = required.example().into();
@@ -141,6 +147,7 @@ pub fn suppose_pods(
     let supposed = SupposedPods { count: replicas, stated, template };
     let is_as_read = typed.is_none() && assumptions.pods.unready.is_empty();
     let not_ready = own.filter(|_| is_as_read).and_then(some_not_ready);
+    let elsewhere = workload.and_then(template_elsewhere);
 
     let was = snapshot.clone();
     let Input { snapshot, surroundings, basis, notes, .. } = input;
@@ -164,6 +171,7 @@ pub fn suppose_pods(
     basis.retain(|own| !matches!(own, Basis::StatusReplicas { .. }));
     basis.push(Basis::SupposedPods(supposed));
     notes.extend(not_ready);
+    notes.extend(elsewhere);
     input.remark_anew(&was);
     Ok(())
 }
@@ -232,6 +240,13 @@ fn or_manifest(hint: &str, target: &CrossVersionObjectReference) -> String {
     }
 }
 
+/// Notes that a Rollout takes its template from another object, which is unknown.
+fn template_elsewhere(rollout: &Workload) -> Option<Note> {
+    let of = rollout.template_of.as_ref().filter(|_| rollout.template.is_none())?;
+    let (workload, of) = (rollout.reference(), of.to_string());
+    Some(Note::TemplateElsewhere { workload, of, is_assumed: true })
+}
+
 /// Returns the scale of a workload from its manifest.
 fn scale_of(workload: &Workload) -> Scale {
     let selector = workload.selector.as_ref().and_then(|own| own.to_selector().ok());
@@ -269,6 +284,7 @@ fn some_not_ready(workload: &Workload) -> Option<Note> {
 fn bare(
     assumptions: &Assumptions,
     hpa: &Hpa,
+    workload: Option<&Workload>,
     values: &Values<'_>,
 ) -> Result<(SupposedTemplate, Pod), Error> {
     let metrics = || hpa.spec.metrics.iter().chain(values.also);
@@ -291,7 +307,14 @@ fn bare(
         if let Some(amount) = amount_of(resource, assumptions, values) {
             let message = format!("{amount}: nothing says what share of the request that is");
             let hint = format!("state the request with --request {resource}=VALUE");
-            return Err(Error::usage(message).hint(or_manifest(&hint, &hpa.spec.scale_target_ref)));
+            return Err(Error::usage(message).hint(
+                match workload.and_then(|own| own.template_of.as_ref()) {
+                    Some(of) => format!(
+                        "{hint}, or add the manifest of {of} (spec.workloadRef) with another -f"
+                    ),
+                    None => or_manifest(&hint, &hpa.spec.scale_target_ref),
+                },
+            ));
         }
         let amount = if resource == "memory" { 1 << 30 } else { 1 };
         requests.0.push((resource_name(resource), Amount::int(amount, 0)));
@@ -311,7 +334,8 @@ fn amount_of(resource: &str, assumptions: &Assumptions, values: &Values<'_>) -> 
     let of_pods = assumptions.of_pods.iter().map(|(_, own)| own);
     let mut typed = assumptions.metrics.iter().chain(of_pods);
     let is_amount = |own: &&Assigned| {
-        own.wanted.name == resource && matches!(own.value, Value::Amount(_) | Value::Scale(_))
+        own.wanted.is_of_resource(resource)
+            && matches!(own.value, Value::Amount(_) | Value::Scale(_))
     };
     let typed = typed.find(is_amount).map(|own| own.flag.clone());
     let of_trace = || values.trace?.amount_of(resource);

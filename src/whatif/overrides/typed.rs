@@ -156,6 +156,7 @@ impl Assumptions {
                     None => (None, &**text),
                 };
                 let wanted = NamedMetric {
+                    type_: None,
                     name: name.to_owned(),
                     container,
                     object: None,
@@ -233,7 +234,11 @@ impl Assigned {
 
     fn new(wanted: NamedMetric, text: &str, flag: &str, typed: &str) -> Result<Self, Error> {
         let value = text.parse().map_err(|e| {
-            Error::usage(format!("{flag} {typed}: {text}: {e}")).hint(format!("a value is {FORMS}"))
+            let message = match text {
+                "" => format!("{flag} {typed}: the value is missing"),
+                text => format!("{flag} {typed}: {text}: {e}"),
+            };
+            Error::usage(message).hint(format!("a value is {FORMS}"))
         })?;
         Ok(Self { wanted, value, text: text.to_owned(), flag: format!("{flag} {typed}") })
     }

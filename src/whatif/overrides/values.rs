@@ -11,6 +11,7 @@ use super::typed::Assigned;
 use super::{Override, current, look, source_of, words};
 use crate::engine::decision::Decision;
 use crate::error::Error;
+use crate::snapshot::hpa::MetricId;
 use crate::snapshot::{MetricAnswer, Snapshot};
 use crate::whatif::value::Value;
 
@@ -22,7 +23,7 @@ pub(super) struct Values<'d> {
     known: Option<&'d Decision>,
     taken: Vec<Taken>,
     /// Pods that have a value of their own, with the metric.
-    of_pods: Vec<(String, String)>,
+    of_pods: Vec<(String, MetricId)>,
     /// Metrics of pods of which only the usage of a container was set, by place in the spec.
     wholes: Vec<usize>,
 }
@@ -30,6 +31,7 @@ pub(super) struct Values<'d> {
 /// What has a value.
 struct Taken {
     source: SampleSource,
+    id: MetricId,
     label: String,
     is_missing: bool,
 }
@@ -69,7 +71,8 @@ impl<'d> Values<'d> {
                 set_metric(snapshot, first, &assigned.value, decision)
             })?;
             copy_answer(snapshot, &places);
-            let own = Override::new(label, assigned.words(), observed);
+            let id = snapshot.hpa.spec.metrics[first].id();
+            let own = Override::new(label, assigned.words(), observed).of(id);
             return Ok(own.of_metric(first, &assigned.text));
         };
         has_container(&of_target(snapshot)?, container, false, &assigned.flag)?;
@@ -91,7 +94,8 @@ impl<'d> Values<'d> {
                 })?;
             }
             let result = status(snapshot, place).filter(|it| it.to_string() != assigned.text);
-            Ok(Override { result, ..Override::new(label, assigned.words(), observed) })
+            let id = snapshot.hpa.spec.metrics[place].id();
+            Ok(Override { result, ..Override::new(label, assigned.words(), observed).of(id) })
         })
     }
 
@@ -102,11 +106,13 @@ impl<'d> Values<'d> {
         assigned: &Assigned,
         place: usize,
     ) -> Result<String, Error> {
-        let spec = &snapshot.hpa.spec.metrics[place];
+        let metrics = &snapshot.hpa.spec.metrics;
+        let spec = &metrics[place];
         assigned.check_unit(spec)?;
-        let (source, label) = (SampleSource::of(&snapshot.hpa, spec), spec.label());
+        let (source, id) = (SampleSource::of(&snapshot.hpa, spec), spec.id());
+        let label = spec.label(metrics);
         for other in &self.taken {
-            if other.label == label {
+            if other.id == id {
                 return Err(Error::usage(format!("{label} is set twice")));
             }
             if other.source.shares_usage(&source) {
@@ -120,7 +126,7 @@ impl<'d> Values<'d> {
             }
         }
         let is_missing = assigned.value == Value::Missing;
-        self.taken.push(Taken { source, label: label.clone(), is_missing });
+        self.taken.push(Taken { source, id, label: label.clone(), is_missing });
         Ok(label)
     }
 
@@ -143,24 +149,29 @@ impl<'d> Values<'d> {
         }
         let Some(Part { whole, container }) = Part::of(assigned, snapshot) else {
             let places = assigned.places(snapshot)?;
-            let label = snapshot.hpa.spec.metrics[places[0]].label();
-            self.check_not_missing(&label, pod, assigned)?;
+            self.check_not_missing(snapshot, places[0], pod, assigned)?;
             let own = self.set_pod_at(snapshot, pod, assigned, places[0])?;
             copy_answer(snapshot, &places);
             return Ok(own);
         };
         let own = of_target(snapshot)?.into_iter().filter(|own| *own.name == *pod);
         has_container(&Vec::from_iter(own), container, false, &assigned.flag)?;
-        let label = snapshot.hpa.spec.metrics[whole].label();
-        self.check_not_missing(&label, pod, assigned)?;
+        self.check_not_missing(snapshot, whole, pod, assigned)?;
         in_container(snapshot, whole, container, |snapshot, place| {
             self.set_pod_at(snapshot, pod, assigned, place)
         })
     }
 
-    fn check_not_missing(&self, label: &str, pod: &str, assigned: &Assigned) -> Result<(), Error> {
-        let is_missing = self.taken.iter().any(|it| it.is_missing && it.label == label);
-        if is_missing && assigned.value != Value::Missing {
+    fn check_not_missing(
+        &self,
+        snapshot: &Snapshot,
+        place: usize,
+        pod: &str,
+        assigned: &Assigned,
+    ) -> Result<(), Error> {
+        let id = snapshot.hpa.spec.metrics[place].id();
+        let missing = self.taken.iter().find(|it| it.is_missing && it.id == id);
+        if let Some(Taken { label, .. }) = missing.filter(|_| assigned.value != Value::Missing) {
             return Err(Error::usage(format!(
                 "{label} cannot both be missing and have a value of {pod}"
             )));
@@ -175,11 +186,12 @@ impl<'d> Values<'d> {
         assigned: &Assigned,
         place: usize,
     ) -> Result<Override, Error> {
-        let spec = &snapshot.hpa.spec.metrics[place];
+        let metrics = &snapshot.hpa.spec.metrics;
+        let spec = &metrics[place];
         assigned.check_unit(spec)?;
-        let own = (pod.to_owned(), spec.label());
+        let (own, label) = ((pod.to_owned(), spec.id()), spec.label(metrics));
         if self.of_pods.contains(&own) {
-            return Err(Error::usage(format!("{} of {pod} is set twice", own.1)));
+            return Err(Error::usage(format!("{label} of {pod} is set twice")));
         }
         let before = observed_of(snapshot, place, pod);
         with_decision(snapshot, None, |snapshot, decision| {
@@ -188,7 +200,7 @@ impl<'d> Values<'d> {
         let now = observed_of(snapshot, place, pod);
         let item = Override {
             result: now.filter(|now| now.to_string() != assigned.text),
-            ..Override::new(format!("{} of {pod}", own.1), assigned.words(), before)
+            ..Override::new(format!("{label} of {pod}"), assigned.words(), before)
         };
         self.of_pods.push(own);
         Ok(item.of_pods([pod.into()]))
@@ -221,12 +233,13 @@ impl<'d> Values<'d> {
     /// The usage of another container is unknown in all of them.
     pub(super) fn check_whole(&self, snapshot: &Snapshot) -> Result<(), Error> {
         for &whole in &self.wholes {
-            let spec = &snapshot.hpa.spec.metrics[whole];
+            let metrics = &snapshot.hpa.spec.metrics;
+            let spec = &metrics[whole];
             let source = SampleSource::of(&snapshot.hpa, spec);
             if !samples(snapshot, whole, &source).is_empty() {
                 continue;
             }
-            let (label, name) = (spec.label(), spec.name());
+            let (label, name) = (spec.label(metrics), spec.name());
             let measured = snapshot.pod_metrics.iter().flat_map(|pod| &pod.containers);
             let unknown = measured.filter(|own| own.get(name).is_none()).map(|own| &*own.name);
             let unknown: BTreeSet<&str> = unknown.collect();

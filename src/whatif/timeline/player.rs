@@ -138,7 +138,7 @@ impl Player {
                 _ => &world,
             };
             for place in &meant.places {
-                trace.check_unit(&snapshot.hpa.spec.metrics[*place], stated)?;
+                trace.check_unit(&snapshot.hpa.spec.metrics, *place, stated)?;
             }
             self.settings.extend(world.setting(stated, trace, meant, &mut requests)?);
         }
@@ -152,13 +152,13 @@ impl Player {
         for stated in &begun {
             let meant = &self.places[stated.column];
             let metrics = &snapshot.hpa.spec.metrics;
-            let (Some(&first), Some(label)) = (meant.places.first(), meant.label(metrics)) else {
+            let (Some(&first), Some(metric)) = (meant.places.first(), meant.metric(metrics)) else {
                 continue;
             };
             let container = meant.container.as_deref();
-            let is_set = |own: &Override| {
-                own.item == label || container.is_some() && own.is_of_metric(first)
-            };
+            let (id, label) = (metric.id(), metric.label(metrics));
+            let is_set =
+                |own: &Override| own.sets(&id) || container.is_some() && own.is_of_metric(first);
             if overrides.iter().any(is_set) {
                 let place = trace.place(stated);
                 return Err(Error::usage(format!("{place}: {label} is also set by a flag"))

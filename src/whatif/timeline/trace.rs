@@ -266,7 +266,7 @@ impl Trace {
     /// The first column that gives a resource an amount, and not a share, in words.
     pub(in crate::whatif) fn amount_of(&self, resource: &str) -> Option<String> {
         let is_amount = |sample: &Sample<Typed>| matches!(&sample.value, Some(it) if matches!(it.value, Value::Amount(_)));
-        let mut columns = self.metrics.iter().filter(|it| it.wanted.name == resource);
+        let mut columns = self.metrics.iter().filter(|it| it.wanted.is_of_resource(resource));
         let column = columns.find(|column| column.samples.iter().any(is_amount))?;
         Some(format!("{} of {}", column.name, self.origin.name()))
     }
@@ -388,8 +388,9 @@ impl Trace {
             !places.iter().any(shares) && !is_given(*place)
         };
         let Some(place) = (0..metrics.len()).find(lacks) else { return Ok(()) };
-        let (origin, label) = (self.origin.at(1), metrics[place].label());
-        let has_it = |spec: &HpaSpec| spec.metrics.iter().any(|own| own.label() == label);
+        let (origin, label) = (self.origin.at(1), metrics[place].label(metrics));
+        let id = metrics[place].id();
+        let has_it = |spec: &HpaSpec| spec.metrics.iter().any(|own| own.id() == id);
         let is_of_hpa = as_it_is.is_none_or(has_it);
         let (who, hint) = match is_of_hpa {
             true => (
@@ -439,9 +440,15 @@ impl Trace {
     }
 
     /// Makes sure that a value has a unit that the metric has.
-    pub(super) fn check_unit(&self, spec: &MetricSpec, stated: &Stated<'_>) -> Result<(), Error> {
+    pub(super) fn check_unit(
+        &self,
+        metrics: &[MetricSpec],
+        place: usize,
+        stated: &Stated<'_>,
+    ) -> Result<(), Error> {
+        let spec = &metrics[place];
         unit::check(spec, stated.text, str::to_owned).map_err(|_| {
-            let (place, label) = (self.place(stated), spec.label());
+            let (place, label) = (self.place(stated), spec.label(metrics));
             Error::usage(format!("{place}: not in a unit of {label}"))
                 .hint("values have units, such as 80% of the requests, 500m cores, or 512Mi")
         })

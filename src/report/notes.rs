@@ -241,6 +241,9 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
 
         Note::OfManifest { origin, note } => format!("{origin}: {}", text(note, hpa)),
         Note::FieldIgnored { cause } => format!("ignored: {cause}"),
+        Note::VersionNotServed { kind, stated, served } => format!(
+            "no API server of these rules serves a {kind} in {stated}, which is read as if it did: write it in {served}"
+        ),
         Note::StatusIgnored => {
             "the status in the manifest is ignored, as by the API server: only the controller writes \
              it"

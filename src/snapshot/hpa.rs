@@ -167,6 +167,13 @@ impl CrossVersionObjectReference {
         }
     }
 
+    /// Whether both are to one object. Discovery has each kind in small letters as well.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.group() == other.group()
+            && self.kind.eq_ignore_ascii_case(&other.kind)
+            && self.name == other.name
+    }
+
     /// Whether it is a namespace, whose metrics are requested without its name.
     pub fn is_namespace(&self) -> bool {
         self.group().is_empty() && self.kind == "Namespace"

@@ -84,7 +84,7 @@ fn template() -> Value {
     let requests = json!({"cpu": "1", "memory": "1Gi"});
     json!({
         "metadata": {"labels": {"app": "web"}},
-        "spec": {"containers": [{"name": "app", "resources": {"requests": requests}}]},
+        "spec": {"containers": [{"name": "app", "image": "web:1", "resources": {"requests": requests}}]},
     })
 }
 

@@ -131,7 +131,7 @@ fn percent(text: &str) -> Option<u64> {
 }
 
 /// Returns why the API server would not take the selector, which has a default only in old APIs, with the template.
-pub(crate) fn selector(workload: &Workload) -> Option<Cause> {
+fn selector(workload: &Workload) -> Option<Cause> {
     let path = Path::new("spec");
     let own = path.child("selector");
     let Some(selector) = &workload.selector else {

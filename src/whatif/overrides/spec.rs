@@ -20,6 +20,7 @@ use crate::args::Overrides;
 use crate::error::Error;
 use crate::keda;
 use crate::saved::assemble::rejected;
+use crate::saved::manifest::check_version;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Memory;
@@ -247,9 +248,12 @@ fn replace(
         return Ok(Vec::new());
     };
     let (origin, object) = (&manifest.origin, manifest.object()?);
+    let rules = &snapshot.controller.version;
+    let not_served = check_version(object, origin, rules, candidate.validate)?;
+    notes.extend(not_served.iter().map(|own| note(origin, own)));
     let before = snapshot.hpa.spec.clone();
     if let Err(e) = same_target(&before, &object.spec, origin) {
-        manifest.check_spec(rules(snapshot))?;
+        manifest.check_spec(self::rules(snapshot))?;
         return Err(e);
     }
     let (spec, named) = manifest.spec(&before)?;

@@ -147,7 +147,7 @@ impl Override {
     }
 
     /// That it is about the values of a metric, which may be one of a container that the spec does not have.
-    fn of(self, id: MetricId) -> Self {
+    pub(super) fn of(self, id: MetricId) -> Self {
         Self { id: Some(id), ..self }
     }
 

@@ -172,7 +172,7 @@ impl Player {
                     })
                 }
             };
-            let own = Override::new(label, meaning(stated, snapshot, first), now);
+            let own = Override::new(label, meaning(stated, snapshot, first), now).of(id);
             overrides.push(match container {
                 None => own.of_metric(first, stated.text),
                 Some(_) => own,

@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::cause::{Cause, Path, Shown};
 use super::metadata;
+use super::metrics::container_resource;
 use crate::apimachinery::names;
 use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::apiserver::metadata::ObjectMeta;
@@ -33,9 +34,20 @@ pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
         causes.push(path.child("replicas").invalid(shown, NOT_NEGATIVE));
     }
     causes.extend(validate_strategy(workload, &path));
-    let Some(template) = workload.template.as_deref() else { return causes };
+    let at = path.child("template");
+    let Some(template) = workload.template.as_deref() else {
+        // A Rollout may have it elsewhere.
+        if !is_admitted && !workload.is_rollout() {
+            causes.extend(selector(workload));
+            causes.push(match &*workload.kind {
+                "ReplicationController" => at.required(""),
+                _ => at.child("spec").child("containers").required(""),
+            });
+        }
+        return causes;
+    };
     causes.extend(selector(workload));
-    let path = path.child("template");
+    let path = at;
     let spec = &whole["spec"]["template"];
     if !is_admitted {
         let stated = ObjectMeta::stated(&spec["metadata"]);
@@ -155,6 +167,10 @@ fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &Path) -> 
     let resources = path.child("resources");
     let mut causes = validate_resources(&template.requests, &template.limits, &resources);
     causes.extend(validate_whole(template, &resources));
+    let restarts = spec["restartPolicy"].as_str().unwrap_or_default();
+    if !["", "Always"].contains(&restarts) {
+        causes.push(path.child("restartPolicy").not_supported(restarts, &["Always"]));
+    }
     if template.containers.is_empty() {
         causes.push(path.child("containers").required(""));
     }
@@ -179,6 +195,13 @@ fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &Path) -> 
                 causes.push(path.child("image").required(""));
             }
             let own = path.child("resources");
+            let lists = [("limits", &container.limits), ("requests", &container.requests)];
+            for (list, amounts) in lists {
+                let names = amounts.0.iter().map(|(resource, _)| resource);
+                causes.extend(names.flat_map(|resource| {
+                    container_resource(resource, &own.child(list).key(resource))
+                }));
+            }
             causes.extend(validate_resources(&container.requests, &container.limits, &own));
         }
     }
@@ -310,7 +333,7 @@ mod tests {
             let strategy = serde_json::from_value(strategy).unwrap();
             let kind = kind.to_owned();
             let workload = Workload { kind, strategy: Some(strategy), ..Workload::default() };
-            let causes = validate(&workload, &json!({}));
+            let causes = validate(&workload, &json!({"metadata": {"uid": "u"}}));
             let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
             assert_eq!(causes.join("; "), cause);
         }

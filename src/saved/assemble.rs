@@ -36,7 +36,7 @@ use crate::apiserver::default::AdmissionRules;
 use crate::args::Target;
 use crate::error::{Error, listed};
 use crate::snapshot::controller::Controller;
-use crate::snapshot::hpa::{Hpa, METRIC_SOURCE_TYPES, MetricSource, MetricSpec};
+use crate::snapshot::hpa::{Hpa, HpaSpec, METRIC_SOURCE_TYPES, MetricSource, MetricSpec};
 use crate::snapshot::memory::Memory;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
@@ -499,7 +499,7 @@ fn once<'o>(kind: &str, names: impl Iterator<Item = &'o str>) -> Result<(), Erro
                 count => format!(" and {count} more"),
             };
             Err(Error::usage(format!("the input has {kind} {first}{more} more than once"))
-                .hint("remove one of the overlapping files"))
+                .hint("keep one of them"))
         }
     }
 }
@@ -665,6 +665,12 @@ fn unknown_in(json: &str) -> Vec<String> {
     read.map_or_else(|_| Vec::new(), |(_, unknown)| unknown.messages())
 }
 
+/// Returns the end of that hint: the minimum, which the API server does not name, if the maximum is below it.
+pub(crate) fn bounds(spec: &HpaSpec) -> String {
+    let min = spec.min_replicas.unwrap_or(1);
+    if spec.max_replicas < min { format!("; minReplicas is {min}") } else { String::new() }
+}
+
 /// Returns the hint for a manifest or a change that the API server rejects. What it requires may have been stated
 /// in a field that it does not know, such as one of an older version.
 pub(crate) fn rejected(what: &str, unknown: &[String]) -> String {
@@ -703,8 +709,11 @@ fn admitted(
 ) -> Result<Hpa, Error> {
     let rules = AdmissionRules::new(&controller.version, controller.gates);
     let admitted = admit::admit(&object.json, namespace, rules).map_err(|e| match e {
-        AdmissionError::Invalid(e) => Error::usage(format!("{}: {e}", object.origin))
-            .hint(rejected("manifest", &unknown_in(&object.json))),
+        AdmissionError::Invalid(e) => {
+            let spec = hpa_from_json(&object.json).map(|hpa| hpa.spec).unwrap_or_default();
+            let (hint, bounds) = (rejected("manifest", &unknown_in(&object.json)), bounds(&spec));
+            Error::usage(format!("{}: {e}", object.origin)).hint(format!("{hint}{bounds}"))
+        }
         AdmissionError::Decode(e) => {
             Error::usage(format!("{}: HorizontalPodAutoscaler {}: {e}", object.origin, object.name))
         }

@@ -77,7 +77,7 @@ impl ScaleLookup<'_> {
         if let Some(e) = find_error(self.errors, hpa, Api::Mapping, None) {
             return Ok(Err(ScaleError::Mapping(e.message.clone())));
         }
-        if is_in_other_group(group, kind) {
+        if lacks_kind(group, kind) {
             let text = format!("no matches for kind {kind:?} in group {group:?}");
             return Ok(Err(ScaleError::Mapping(text)));
         }
@@ -246,15 +246,39 @@ pub(crate) fn save_command(hpa: &Hpa, candidate: &str) -> String {
     )
 }
 
-/// Whether a built-in kind is in a foreign group: each is in one group, whatever else is installed.
-fn is_in_other_group(group: &str, kind: &str) -> bool {
-    let home = match kind {
-        "Deployment" | "StatefulSet" | "ReplicaSet" | "deployment" | "statefulset"
-        | "replicaset" => "apps",
-        "ReplicationController" | "replicationcontroller" => "",
+/// Whether a built-in group lacks a kind, whatever else is installed: no CustomResourceDefinition has a group without
+/// a dot. Discovery also knows each kind by its lower-case form, and its list.
+fn lacks_kind(group: &str, kind: &str) -> bool {
+    const CORE: [&str; 17] = [
+        "Binding",
+        "ComponentStatus",
+        "ConfigMap",
+        "Endpoints",
+        "Event",
+        "LimitRange",
+        "Namespace",
+        "Node",
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+        "Pod",
+        "PodTemplate",
+        "ReplicationController",
+        "ResourceQuota",
+        "Secret",
+        "Service",
+        "ServiceAccount",
+    ];
+    const APPS: [&str; 5] =
+        ["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"];
+    let known: &[&str] = match group {
+        "" => &CORE,
+        "apps" => &APPS,
+        "batch" => &["CronJob", "Job"],
+        "extensions" => &[],
         _ => return false,
     };
-    group != home && matches!(group, "" | "apps" | "extensions")
+    let kind = kind.strip_suffix("List").unwrap_or(kind);
+    !known.iter().any(|own| *own == kind || own.to_lowercase() == kind)
 }
 
 /// Whether a built-in workload has no scale: the path does not exist, whatever the name.

@@ -19,7 +19,7 @@ use crate::apiserver::default::{AdmissionRules, Dropped, drop_disabled};
 use crate::args::Overrides;
 use crate::error::Error;
 use crate::keda;
-use crate::saved::assemble::rejected;
+use crate::saved::assemble::{bounds, rejected};
 use crate::saved::manifest::check_version;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
 use crate::snapshot::input::Input;
@@ -267,7 +267,12 @@ fn replace(
         own => own,
     };
     manifest.check_metadata(namespace)?;
-    let key = format!("{namespace}/{}", object.metadata.name);
+    let name = match &*object.metadata.name {
+        // The API server adds to it.
+        "" => format!("{}…", object.metadata.generate_name),
+        own => own.to_owned(),
+    };
+    let key = format!("{namespace}/{name}");
     if object.metadata.name != hpa.name {
         // The controller keeps its history by namespace and name.
         *stated_memory = Some(Memory::default());
@@ -343,12 +348,11 @@ fn update(
             "field-ignored: remove it, or use --feature-gates {gate}=true or another --kubernetes-version"
         )));
     }
-    let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
+    let bounds = bounds(&spec);
     let updated = admit::update(&snapshot.hpa, spec, version, rules, snapshot.now);
     let updated = updated.map_err(|e| match e {
         AdmissionError::Invalid(e) if of_keda => rejected_of_keda(origin, &e),
         AdmissionError::Invalid(e) => {
-            let bounds = if max < min { format!("; minReplicas is {min}") } else { String::new() };
             let hint = rejected("change", unknown);
             Error::usage(format!("{origin}: {e}")).hint(format!("{hint}{bounds}"))
         }

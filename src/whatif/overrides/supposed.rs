@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::candidate::Candidate;
 use super::pods::{Replicas, be_ready, known_selector};
+use super::samples::unmeasured;
 use super::template::as_pod;
 use super::typed::{Assigned, Assumptions};
 use crate::apimachinery::quantity::Amount;
@@ -25,7 +26,7 @@ use crate::whatif::value::Value;
 
 /// The label of pods of which not even the workload is known.
 const LABEL: &str = "assumed-target=true";
-/// The container of such pods, where no metric names one.
+/// The container of such pods, where nothing names one.
 const CONTAINER: &str = "container";
 
 /// What else is known of the values of metrics, and of the pods.
@@ -169,6 +170,7 @@ pub fn suppose_pods(
             }
         }
     }
+    answer_for_no_container(snapshot);
     surroundings.lacks_scale = false;
     surroundings.supposed = Some(supposed.clone());
     basis.retain(|own| !matches!(own, Basis::StatusReplicas { .. }));
@@ -177,6 +179,22 @@ pub fn suppose_pods(
     notes.extend(elsewhere);
     input.remark_anew(&was);
     Ok(())
+}
+
+/// Answers metrics of a container that the pods do not have: whatever they use, none of it is the container's.
+fn answer_for_no_container(snapshot: &mut Snapshot) {
+    let Some(pod) = snapshot.pods.first() else { return };
+    let has = |name: &str| pod.running(false).any(|own| *own.name == *name);
+    let metrics = snapshot.hpa.spec.metrics.iter().zip(&mut snapshot.metrics);
+    let lacking = metrics.filter(|(spec, answer)| {
+        answer.is_missing() && spec.container().is_some_and(|own| !has(own))
+    });
+    let answered = lacking.map(|(_, answer)| *answer = MetricAnswer::PodMetrics).count();
+    if answered > 0 && snapshot.pod_metrics.is_empty() {
+        let items = snapshot.pods.iter();
+        let items = items.map(|pod| unmeasured(pod, &snapshot.hpa.namespace, snapshot.now).into());
+        snapshot.pod_metrics = items.collect();
+    }
 }
 
 /// Gives the target of pods that the input has the replicas that are typed, if it states none.

@@ -169,16 +169,28 @@ pub(super) fn apply(
     Ok(())
 }
 
+/// Whether the usage of a container matters to metrics, of which the values of some are stated otherwise, by their
+/// places.
+pub(crate) fn matters(
+    metrics: &[MetricSpec],
+    container: &str,
+    is_stated: impl Fn(usize) -> bool,
+) -> bool {
+    let mut metrics = metrics.iter().enumerate().filter(|(_, own)| own.is_resource());
+    metrics
+        .any(|(place, own)| own.container().is_none_or(|own| own == container) && !is_stated(place))
+}
+
 /// Drops from the notes which containers have no usage those whose usage is stated, also by the columns of a
-/// trace.
+/// trace, or does not matter.
 pub(crate) fn drop_known(
     snapshot: &Snapshot,
-    is_in_trace: impl Fn(&str) -> bool,
+    is_stated: impl Fn(&str) -> bool,
     notes: &mut Vec<Note>,
 ) {
     let is_measured = |container: &String| {
         let mut measured = snapshot.pod_metrics.iter().flat_map(|item| &item.containers);
-        measured.any(|own| *own.name == **container) || is_in_trace(container)
+        measured.any(|own| *own.name == **container) || is_stated(container)
     };
     notes.retain_mut(|note| {
         let Note::OfManifest { note, .. } = note else { return true };

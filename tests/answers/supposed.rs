@@ -681,8 +681,8 @@ fn manifests_that_kubectl_or_the_api_server_would_reject_are_refused() {
         ),
         (
             valid(),
-            target(json!({"selector": null, "template": null})),
-            format!("{spec}.selector: Required value; spec.template.spec.containers: Required value"),
+            target(json!({"selector": null})),
+            format!("{spec}.selector: Required value"),
         ),
         (valid(), target(json!({"replicas": -1})), format!("{spec}.replicas: Invalid value: -1: must be")),
         (valid(), of_pods(json!({"containers": []})), format!("{spec}.template.spec.containers: Required")),
@@ -748,11 +748,62 @@ fn manifests_that_kubectl_or_the_api_server_would_reject_are_refused() {
         assert_eq!(other.map(|_| ()).map_err(|e| (e.message, e.hint)), Err((e.message, e.hint)));
         // An API server has accepted both, or only the target.
         let uid = json!({"metadata": {"uid": "u"}});
-        if own["kind"] != "ScaledObject" && target["spec"]["template"]["spec"]["containers"][0].is_object() {
+        let template = &target["spec"]["template"];
+        let is_whole = template["spec"]["containers"][0].is_object() && target["spec"]["selector"].is_object();
+        if own["kind"] != "ScaledObject" && is_whole {
             let stored = [own.clone(), target.clone()].map(|it| build::with(it, &uid));
             predict(&stored, &flags).unwrap_or_else(|e| panic!("{}", e.message));
         }
     }
+}
+
+/// No usage is that of a container that the pods do not have, so nothing is asked for.
+#[test]
+fn a_container_that_no_pod_has_is_answered_for() {
+    let [(share, ..), _, (of_container, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let other =
+        build::with(of_container.clone(), &json!({"containerResource": {"container": "nope"}}));
+    let mut both = hpa(share);
+    both["spec"]["metrics"] = json!([share, other]);
+    for (own, flags, after, unread) in [
+        (hpa(&other), &[][..], Some(3), 0),
+        (both.clone(), &["--cpu=90%"], Some(4), 0),
+        (both, &[], None, 1),
+    ] {
+        let pass = predict(&[own, deployment(3)], &words(flags)).expect("a pass");
+        let outcome = &pass.decision.outcome;
+        assert_eq!(outcome.unread.len(), unread, "{flags:?}");
+        if after.is_some() {
+            assert_eq!(pass.decision.replicas_after(), after);
+        }
+        assert!(published(&pass)["findings"].to_string().contains("unknown-container"));
+        let notes = notes_of(&pass);
+        assert!(!notes.iter().any(|note| note.contains("nope=")), "{notes:?}");
+    }
+    // Where nothing is known of the pods, they have it.
+    let pass = predict(&[hpa(&other)], &words(&["--replicas=3"])).expect("a pass");
+    assert_eq!(pass.decision.outcome.unread.len(), 1);
+}
+
+/// Of two metrics of one name, a flag names the one that has no selector by empty braces.
+#[test]
+fn a_metric_without_a_selector_is_told_from_one_with() {
+    let average = json!({"type": "AverageValue", "averageValue": "10"});
+    let mut own =
+        hpa(&json!({"type": "Pods", "pods": {"metric": {"name": "lag"}, "target": average}}));
+    let selector = json!({"matchLabels": {"q": "a"}});
+    let external = json!({"type": "External",
+        "external": {"metric": {"name": "lag", "selector": selector}, "target": average}});
+    own["spec"]["metrics"].as_array_mut().expect("a list").push(external);
+    let pass = predict(std::slice::from_ref(&own), &words(&["--replicas=3"])).expect("a pass");
+    let metrics = &pass.input.snapshot.hpa.spec.metrics;
+    let names: Vec<String> = metrics.iter().map(|own| own.flag_name(metrics)).collect();
+    assert_eq!(names, ["lag{}", "lag{q=a}"]);
+    let values = names.iter().map(|name| format!("--metric={name}=30"));
+    let flags: Vec<String> = values.chain(words(&["--replicas=3"])).collect();
+    assert_eq!(predict(&[own], &flags).expect("an answer").decision.replicas_after(), Some(6));
+    let one = &metrics[..1];
+    assert_eq!(one[0].flag_name(one), "lag");
 }
 
 #[test]

@@ -34,20 +34,10 @@ pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
         causes.push(path.child("replicas").invalid(shown, NOT_NEGATIVE));
     }
     causes.extend(validate_strategy(workload, &path));
-    let at = path.child("template");
-    let Some(template) = workload.template.as_deref() else {
-        // A Rollout may have it elsewhere.
-        if !is_admitted && !workload.is_rollout() {
-            causes.extend(selector(workload));
-            causes.push(match &*workload.kind {
-                "ReplicationController" => at.required(""),
-                _ => at.child("spec").child("containers").required(""),
-            });
-        }
-        return causes;
-    };
+    // One without a template is cut down to what is asked about.
+    let Some(template) = workload.template.as_deref() else { return causes };
     causes.extend(selector(workload));
-    let path = at;
+    let path = path.child("template");
     let spec = &whole["spec"]["template"];
     if !is_admitted {
         let stated = ObjectMeta::stated(&spec["metadata"]);
@@ -333,7 +323,7 @@ mod tests {
             let strategy = serde_json::from_value(strategy).unwrap();
             let kind = kind.to_owned();
             let workload = Workload { kind, strategy: Some(strategy), ..Workload::default() };
-            let causes = validate(&workload, &json!({"metadata": {"uid": "u"}}));
+            let causes = validate(&workload, &json!({}));
             let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
             assert_eq!(causes.join("; "), cause);
         }

@@ -667,8 +667,8 @@ fn unknown_in(json: &str) -> Vec<String> {
 
 /// Returns the end of that hint: the minimum, which the API server does not name, if the maximum is below it.
 pub(crate) fn bounds(spec: &HpaSpec) -> String {
-    let min = spec.min_replicas.unwrap_or(1);
-    if spec.max_replicas < min { format!("; minReplicas is {min}") } else { String::new() }
+    let min = spec.min_replicas.filter(|min| spec.max_replicas < *min);
+    min.map_or_else(String::new, |min| format!("; minReplicas is {min}"))
 }
 
 /// Returns the hint for a manifest or a change that the API server rejects. What it requires may have been stated

@@ -1,5 +1,5 @@
 //! Manifests, which no API server has seen yet: what kubectl and the API server say of them before they exist.
-//! An object with a `uid` has passed its API server and is none. The HPA, the ScaledObject and the target go through
+//! An object with a `uid`, or a workload with a status, has passed its API server and is none. The HPA, the ScaledObject and the target go through
 //! the same check, whether they are the input (`-f`) or replace it (`--hpa`).
 
 use serde_json::Value as Json;

@@ -658,6 +658,11 @@ impl Workload {
         }
     }
 
+    /// Whether it is what people apply rather than what a cluster has.
+    pub(crate) fn is_manifest(&self) -> bool {
+        self.metadata.uid.is_empty() && self.status.is_none()
+    }
+
     /// Whether it is a Rollout of Argo Rollouts.
     pub(crate) fn is_rollout(&self) -> bool {
         self.group == "argoproj.io" && self.kind == "Rollout"

@@ -726,7 +726,8 @@ fn manifests_alone() {
 /// What is stated of whole pods is stated of their new containers, too.
 #[test]
 fn the_usage_of_a_new_container_is_asked_for_where_it_matters() {
-    for (flags, is_asked) in [(&[][..], true), (&["--cpu=80%"], false), (&["--cpu=app=80%"], true)] {
+    for (flags, is_asked) in [(&[][..], true), (&["--cpu=80%"], false), (&["--cpu=app=80%"], true)]
+    {
         let flags = [&["--hpa=sidecar.yaml"], flags].concat();
         let (_, stdout, stderr) = predict("web", &flags, "");
         let said = "--cpu proxy=VALUE states it";

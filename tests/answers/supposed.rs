@@ -629,6 +629,7 @@ fn replicas_in_the_manifest_of_the_target_are_found() {
         ([hpa(share), unstated], false),
         // What runs has replicas in any case.
         ([hpa(share), running(deployment(3))], false),
+        ([hpa(share), build::with(deployment(3), &json!({"status": {"replicas": 3}}))], false),
         ([running(hpa(share)), deployment(3)], false),
     ] {
         let pass = predict(&documents, &words(&["--cpu=90%", "--replicas=3"])).expect("an answer");

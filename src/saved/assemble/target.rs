@@ -108,7 +108,7 @@ impl ScaleLookup<'_> {
             // Manifests are chosen, and say nothing of what else there is.
             let same_kind = |workload: &Workload| {
                 workload.kind.eq_ignore_ascii_case(kind)
-                    && !(hpa.uid.is_none() && workload.metadata.uid.is_empty())
+                    && !(hpa.uid.is_none() && workload.is_manifest())
             };
             let is_listed = || self.workloads.values().flatten().any(|it| same_kind(it));
             if !self.is_complete && (self.elsewhere(hpa).is_some() || !is_listed()) {

@@ -190,6 +190,7 @@ pub struct TimelineArgs {
 /// What to assume, as typed.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "What if")]
+#[command(group(ArgGroup::new("manifests").args(["hpa", "filenames"]).multiple(true)))]
 pub struct Overrides {
     /// CPU usage of the pods, or of one container in each; repeatable
     #[arg(long, value_name = "[CONTAINER=]VALUE", allow_hyphen_values = true)]
@@ -254,11 +255,12 @@ pub struct Overrides {
     #[arg(long, value_name = "FILE")]
     pub hpa: Vec<String>,
 
-    /// How to treat unknown fields in the manifests of --hpa: strict (or true) rejects them, warn
-    /// ignores them with a note, ignore (or false) ignores them silently
+    /// How to treat unknown fields of manifests, which are what --hpa names and what -f has without a
+    /// uid: strict (or true) rejects them, warn ignores them with a note, ignore (or false) ignores them
+    /// silently
     #[arg(long, value_enum, value_name = "HOW", default_value_t, hide_possible_values = true)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "strict")]
-    #[arg(requires = "hpa")]
+    #[arg(requires = "manifests")]
     pub validate: Validate,
 }
 

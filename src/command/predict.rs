@@ -91,6 +91,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let request = Request::read(&args.names, &args.connection)?;
     let named = request.one("predict")?;
     let mut options = options(&args.controller, &request.connection, &args.filenames, named);
+    options.validate = args.overrides.validate;
     let inputs = args.filenames.iter().map(|input| ("-f", input));
     let inputs = inputs.chain(args.overrides.hpa.iter().map(|input| ("--hpa", input)));
     let inputs = inputs.chain(args.timeline.trace.iter().map(|input| ("--trace", input)));

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::command_flags::CommandFlags;
 use super::evidence::Counted;
-use super::hpa::{CrossVersionObjectReference, HpaSpec, MetricSpec};
+use super::hpa::{CrossVersionObjectReference, Hpa, HpaSpec, MetricSpec};
 use super::pod::{Pod, Requests};
 use super::shared::Shared;
 use super::{MetricAnswer, Scale};
@@ -56,6 +56,8 @@ pub struct Surroundings {
     pub serves_scale: Option<bool>,
     /// The replicas in the target's manifest that is assumed to be applied, if it states any.
     pub manifest_replicas: Option<ManifestReplicas>,
+    /// Other HPAs for the target, if the input lacks it.
+    pub rivals: Vec<Hpa>,
 }
 
 /// Returns the name of a metric in the list of a metrics API, if it is about the kind of object that a
@@ -654,6 +656,11 @@ impl Workload {
             status_replicas: self.scale_replicas().unwrap_or_else(|| self.wanted()),
             selector: selector.into(),
         }
+    }
+
+    /// Whether it is what people apply rather than what a cluster has.
+    pub(crate) fn is_manifest(&self) -> bool {
+        self.metadata.uid.is_empty() && self.status.is_none()
     }
 
     /// Whether it is a Rollout of Argo Rollouts.

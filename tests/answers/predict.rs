@@ -943,6 +943,23 @@ fn the_usage_of_a_container_is_part_of_that_of_its_pods() {
     assert_eq!(error.message, "cpu: the usage of log, proxy is unknown");
 }
 
+/// At the maximum a pass only proposes more replicas.
+#[test]
+fn a_target_that_keeps_is_not_said_to_add_replicas_at_the_maximum() {
+    for (flags, said) in
+        [(&[][..], " to add replicas "), (&["--max=2"], " to propose more replicas ")]
+    {
+        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+            .args(["predict", "nginx-deployment", "-f", "examples/nginx", "--request=cpu=30m"])
+            .args(flags)
+            .output()
+            .expect("it runs");
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        let row = stdout.lines().find(|line| line.contains("target of cpu")).expect("a row");
+        assert!(row.contains(said), "{row}");
+    }
+}
+
 #[test]
 fn the_target_that_keeps_where_an_hpa_scales_up_is_what_the_engine_says() {
     let assumed = |input: &Input, flags: &str| {

@@ -266,7 +266,7 @@ NEXT PASSES, IF THE METRICS KEEP PROPOSING 8
 fn an_old_manifest_with_three_metrics() {
     insta::assert_snapshot!(screen("podinfo", &["examples/podinfo"], false, &narrow()), @r#"
 default/podinfo → Deployment/podinfo
-rules of v1.37.0, at 2026-11-21T07:00:00Z
+rules of v1.25.9, at 2026-11-21T07:00:00Z
 
   STAYS AT 2
   cpu proposes 1 replica; the higher recommendation of 2 from 15s ago still
@@ -282,7 +282,7 @@ cpu            2% (2m)     80%   0.025  2 ready         1  highest
 memory          12.4Mi   200Mi  0.0619  2 ready         1
 http_requests    0.899      10  0.0899  2 ready         1
 
-  Assuming the rules of v1.37.0 (-o wide for more).
+  -o wide shows the evidence, with commands to paste.
 "#);
 }
 

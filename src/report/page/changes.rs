@@ -47,7 +47,7 @@ pub(in crate::report) fn rows(
 
 /// Returns a row with the target with which a metric still adds replicas at the same usage.
 fn kept_target(own: &KeptTarget) -> [String; 3] {
-    let KeptTarget { metric, pods, target, exact, alike, .. } = own;
+    let KeptTarget { metric, pods, target, exact, alike, at_max, .. } = own;
     // The usage from which replicas are added: a pod at less than this has less.
     let each = |usage: &Quantity| {
         let pods = i64::try_from(*pods).unwrap_or(i64::MAX);
@@ -57,15 +57,19 @@ fn kept_target(own: &KeptTarget) -> [String; 3] {
     };
     let (before, after) = (each(&own.observed_scale_up), each(&own.scale_up));
     let pods = if *alike { "per pod" } else { "per pod on average" };
+    let [add, adds] = match at_max {
+        true => ["propose more replicas", "proposes more replicas"],
+        false => ["add replicas", "adds replicas"],
+    };
     let text = match (target, exact) {
         (Some(target), true) => {
-            format!("set it to {target}% to add replicas from {after} {pods}, as now")
+            format!("set it to {target}% to {add} from {after} {pods}, as now")
         }
         (Some(target), false) => format!(
-            "set it to {target}% to add replicas no later than now: from {after} {pods} instead of {before}"
+            "set it to {target}% to {add} no later than now: from {after} {pods} instead of {before}"
         ),
         (None, _) => format!(
-            "no percentage adds replicas as early as now, from {before}: 1% does so from {after} {pods}"
+            "no percentage {adds} as early as now, from {before}: 1% does so from {after} {pods}"
         ),
     };
     [format!("target of {metric}"), String::new(), text]

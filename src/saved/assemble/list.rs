@@ -68,7 +68,7 @@ pub fn assemble_all(
     }
     for found in found.chunk_by(|(one, _), (other, _)| one == other) {
         let namespace = found[0].0;
-        let place = Place::new(objects, namespace, default_namespace, &controller);
+        let place = Place::new(objects, namespace, options, &controller);
         let selected = Selected::of(&place);
         let places = place.hpas.iter().enumerate();
         let places: HashMap<_, usize> =

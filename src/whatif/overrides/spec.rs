@@ -19,7 +19,8 @@ use crate::apiserver::default::{AdmissionRules, Dropped, drop_disabled};
 use crate::args::Overrides;
 use crate::error::Error;
 use crate::keda;
-use crate::saved::assemble::rejected;
+use crate::saved::assemble::{bounds, rejected};
+use crate::saved::manifest::check_version;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Memory;
@@ -247,9 +248,12 @@ fn replace(
         return Ok(Vec::new());
     };
     let (origin, object) = (&manifest.origin, manifest.object()?);
+    let rules = &snapshot.controller.version;
+    let not_served = check_version(object, origin, rules, candidate.validate)?;
+    notes.extend(not_served.iter().map(|own| note(origin, own)));
     let before = snapshot.hpa.spec.clone();
     if let Err(e) = same_target(&before, &object.spec, origin) {
-        manifest.check_spec(rules(snapshot))?;
+        manifest.check_spec(self::rules(snapshot))?;
         return Err(e);
     }
     let (spec, named) = manifest.spec(&snapshot.hpa)?;
@@ -263,7 +267,12 @@ fn replace(
         own => own,
     };
     manifest.check_metadata(namespace)?;
-    let key = format!("{namespace}/{}", object.metadata.name);
+    let name = match &*object.metadata.name {
+        // The API server adds to it.
+        "" => format!("{}…", object.metadata.generate_name),
+        own => own.to_owned(),
+    };
+    let key = format!("{namespace}/{name}");
     if object.metadata.name != hpa.name {
         // The controller keeps its history by namespace and name.
         *stated_memory = Some(Memory::default());
@@ -339,12 +348,11 @@ fn update(
             "field-ignored: remove it, or use --feature-gates {gate}=true or another --kubernetes-version"
         )));
     }
-    let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
+    let bounds = bounds(&spec);
     let updated = admit::update(&snapshot.hpa, spec, version, rules, snapshot.now);
     let updated = updated.map_err(|e| match e {
         AdmissionError::Invalid(e) if of_keda => rejected_of_keda(origin, &e),
         AdmissionError::Invalid(e) => {
-            let bounds = if max < min { format!("; minReplicas is {min}") } else { String::new() };
             let hint = rejected("change", unknown);
             Error::usage(format!("{origin}: {e}")).hint(format!("{hint}{bounds}"))
         }

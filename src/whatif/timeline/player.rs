@@ -13,7 +13,10 @@ use crate::error::Error;
 use crate::numbers;
 use crate::outlook::longest_wait;
 use crate::snapshot::Snapshot;
-use crate::whatif::overrides::{Meant, Override, SampleSource, current, in_container, look, words};
+use crate::snapshot::hpa::MetricSpec;
+use crate::whatif::overrides::{
+    Meant, Override, SampleSource, current, in_container, look, matters, words,
+};
 use crate::whatif::value::Value;
 
 /// A timeline that is about to be played.
@@ -107,9 +110,12 @@ impl Player {
         Ok(player)
     }
 
-    /// Whether the trace has a column for a container.
-    pub fn has_load_of(&self, container: &str) -> bool {
+    /// Whether the trace has a column for a container, or for all that metrics read of it.
+    pub fn has_load_of(&self, container: &str, metrics: &[MetricSpec]) -> bool {
+        let whole = self.places.iter().filter(|meant| meant.container.is_none());
+        let is_stated = |place| whole.clone().any(|meant| meant.places.contains(&place));
         self.places.iter().any(|meant| meant.container.as_deref() == Some(container))
+            || !matters(metrics, container, is_stated)
     }
 
     /// Finds out what a trace means for a snapshot, and gives it the load that the trace has at its

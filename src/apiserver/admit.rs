@@ -39,6 +39,18 @@ pub fn admit(
     admit_object(convert::hpa_from_json(json)?, namespace, rules)
 }
 
+/// Takes an item of a list in `autoscaling/v2` through the API server.
+///
+/// # Errors
+/// The same as for [`admit`].
+pub(crate) fn admit_item(
+    json: &str,
+    namespace: &str,
+    rules: AdmissionRules,
+) -> Result<HpaObject, AdmissionError> {
+    admit_object(convert::item_from_json(json, HpaVersion::V2)?, namespace, rules)
+}
+
 /// Takes an update of an HPA's spec through the API server: what the HPA already uses stays
 /// allowed, and the spec counts as written at `now`.
 ///

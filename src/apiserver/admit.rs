@@ -153,6 +153,23 @@ mod tests {
     }
 
     #[test]
+    fn an_item_is_of_the_version_of_its_list_whatever_it_says() {
+        let own = |head: &str| format!(r#"{{{head}"metadata": {{"name": "a", "uid": "u"}}}}"#);
+        let read = |head: &str| admit_item(&own(head), "default", rules()).unwrap();
+        let bare = read("");
+        assert_eq!(bare.version, HpaVersion::V2);
+        for head in [
+            r#""kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v2","#,
+            r#""kind": "HorizontalPodAutoscaler","#,
+            r#""apiVersion": "autoscaling/v1", "kind": "Pod","#,
+            r#""apiVersion": null,"#,
+        ] {
+            assert_eq!(read(head), bare, "{head}");
+        }
+        assert!(!admit_item("{}", "default", rules()).is_ok_and(|item| item.is_admitted()));
+    }
+
+    #[test]
     fn metadata_is_judged_first() {
         let json = r#"{"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}"#;
         assert_eq!(

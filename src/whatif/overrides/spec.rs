@@ -94,8 +94,11 @@ impl SpecChanges {
         }
         let mut targets = Vec::new();
         for text in &typed.targets {
-            let named = || format!("name the metric, such as --target cpu={text}; {TARGETS}");
-            let form = if text.contains('=') { TARGETS.to_owned() } else { named() };
+            let form = match NewTarget::read(text, text) {
+                _ if text.contains('=') => TARGETS.to_owned(),
+                Ok(_) => format!("name the metric, such as --target cpu={text}; {TARGETS}"),
+                Err(_) => format!("such as --target {text}=70%; {TARGETS}"),
+            };
             let (wanted, value) = split(text, "--target", text, &form)?;
             let target = NewTarget::read(value, text)?;
             targets.push((

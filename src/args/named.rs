@@ -88,6 +88,9 @@ impl Request {
             },
             _ => (None, words),
         };
+        // As in kubectl, an empty one is none.
+        let namespace = connection.namespace.clone().filter(|name| !name.is_empty());
+        let connection = &ConnectionFlags { namespace, ..connection.clone() };
         let mut request = Self { named: Vec::new(), connection: connection.clone() };
         let mut namespaces = Vec::new();
         for word in names {
@@ -354,6 +357,7 @@ mod tests {
             ("shop/web shop/api", "hpa web, hpa api", Some("shop")),
             ("-n shop shop/web api", "hpa web, hpa api", Some("shop")),
             ("-n shop deploy/web", "deploy/web", Some("shop")),
+            ("-n  web", "hpa web", None),
         ] {
             let request = read(words).unwrap();
             let found = request.named.iter().map(|named| match named {

@@ -53,7 +53,13 @@ fn of_argument(mut e: clap::Error, definition: &Command) -> clap::Error {
     let of_kubectl = OF_KUBECTL.iter().find(|(short, long, _)| typed == *short || typed == *long);
     let tip = match of_kubectl {
         _ if !owners.is_empty() => {
-            Some(format!("'{typed}' is an argument of {}", owners.join(" and ")))
+            let owners = match &owners[..] {
+                [first @ .., last] if !first.is_empty() => {
+                    format!("{} and {last}", first.join(", "))
+                }
+                owners => owners.concat(),
+            };
+            Some(format!("'{typed}' is an argument of {owners}"))
         }
         Some((.., tip)) => Some((*tip).to_owned()),
         None => None,

@@ -383,8 +383,9 @@ fn check_not_played(args: &TimelineArgs) -> Result<(), Error> {
         ("--passes", *passes),
     ];
     match typed.iter().find(|(_, is_typed)| *is_typed) {
-        Some((flag, _)) => Err(Error::usage(format!("{flag} requires something to play"))
-            .hint("use --for, --trace or --prometheus, or a state that was saved with a load")),
+        Some((flag, _)) => Err(Error::usage(format!("{flag} applies only to a run")).hint(
+            "a run needs --for, --trace, --prometheus, or a state that was saved with a load",
+        )),
         None => Ok(()),
     }
 }

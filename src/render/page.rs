@@ -284,6 +284,11 @@ impl Lines<'_> {
             cells.filter(|cell| !has_own_line(place, cell)).map(width_of).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..last).map(width).collect();
+        let whole = width_of(INDENT) + widths.iter().map(|width| width + GAP).sum::<usize>();
+        if titled && self.layout.width.is_some_and(|width| whole > width + GAP) {
+            let titles: Vec<String> = rows[0].clone();
+            return self.row_by_row(&titles, &table.columns, &rows[1..]);
+        }
         // Beside a short label, a sentence is wrapped in more than half of the width.
         let half = self.layout.width.unwrap_or(0) / 2;
         let goes_below = |sentence: &str, room: usize| {
@@ -305,8 +310,11 @@ impl Lines<'_> {
             let sentence = &row[last];
             let room = self.layout.width.map(|width| width.saturating_sub(width_of(&prefix)));
             if titled && place == 0 {
-                let style = self.layout.styles.heading;
-                self.paragraph("", &format!("{prefix}{sentence}"), style);
+                // Where the sentences go below, nothing is under their title.
+                let fits = room.is_none_or(|room| width_of(sentence) <= room);
+                let line = format!("{prefix}{}", if fits { sentence } else { "" });
+                let line = line.trim_end().style(self.layout.styles.heading).to_string();
+                self.text += &format!("{line}\n");
             } else if sentence.is_empty() || room.is_some_and(|room| goes_below(sentence, room)) {
                 self.text.push_str(prefix.trim_end());
                 self.text.push('\n');
@@ -492,7 +500,7 @@ fn width_of(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Layout, Lines};
+    use super::{Layout, Lines, Table};
 
     /// Returns a table on a terminal of a width.
     fn table(width: usize) -> String {
@@ -522,6 +530,27 @@ mod tests {
                 assert!(table.contains(word), "{word} at {width}:\n{table}");
             }
         }
+    }
+
+    #[test]
+    fn the_titles_of_records_stay_on_one_line() {
+        let columns = [("POD", false), ("USAGE", true), ("BECAUSE", false)];
+        let columns = columns.map(|(title, numbers)| (title.into(), numbers));
+        let rows = [["web-5d-abcde", "10m", "has no metrics; until they arrive"]];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
+        let table = Table { columns: columns.to_vec(), rows };
+        let records = |width| {
+            let layout = Layout { width: Some(width), ..Layout::default() };
+            let mut lines = Lines { text: String::new(), layout: &layout };
+            lines.records(&table);
+            lines.text
+        };
+        insta::assert_snapshot!(records(32), @r"
+");
+        insta::assert_snapshot!(records(24), @r"
+");
+        insta::assert_snapshot!(records(18), @r"
+");
     }
 
     #[test]

@@ -359,6 +359,7 @@ impl Fetch<'_> {
         kind: &str,
     ) -> Result<(T, Option<Timestamp>), Failure> {
         let response = self.session.get(path, JSON).await?;
+        self.session.no_page(path, &response.content_type)?;
         Ok((self.object(path, kind, &response.body).await?, response.date))
     }
 
@@ -404,6 +405,7 @@ impl Fetch<'_> {
             .get(&path, JSON)
             .await
             .map_err(|e| Absent { error: denied(&e), no_hpa: e.is_not_found() })?;
+        self.session.no_page(&path, &response.content_type).map_err(Error::from)?;
         let mut object = self.admit(&path, &response.body).await.map_err(Error::from)?;
         let (now, note) = clock(response.date);
         let mut notes = std::mem::take(&mut object.notes);

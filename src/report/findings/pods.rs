@@ -431,7 +431,7 @@ impl Words for StartingPods {
                 let counts = if n == 1 { "counts" } else { "count" };
                 let first = first_of(&self.pods);
                 let summary =
-                    format!("{pods} ({first}) {counts} for {label} before the first readiness");
+                    format!("{pods} ({first}) {counts} for {label} without having been ready");
                 match (assumed, longer_window) {
                     (0, Some(longer_window)) => (
                         summary,
@@ -503,7 +503,7 @@ impl Words for ReplicasWithoutPods {
             && let Some(counted) = about.proposal(metric).and_then(|it| it.counted)
         {
             evidence.push(format!(
-                "{} counts the {} that it finds, not with {replicas} replicas.",
+                "{} counts the {} that it finds, not the {replicas} replicas.",
                 about.label(metric),
                 count(counted.ready + counted.unready + counted.missing, "pod")
             ));

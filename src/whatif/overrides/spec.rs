@@ -204,7 +204,16 @@ impl SpecChanges {
         }
         let text = json.to_string();
         let spec: HpaSpec = crate::apimachinery::json::decode(&text).map_err(|e| {
-            Error::usage(format!("--set: the API server would reject the spec: {e}"))
+            let error = Error::usage(format!("--set: the API server would reject the spec: {e}"));
+            // A word of a field that takes none is the likely cause.
+            match self.fields.iter().find(|field| field.value.is_string()) {
+                Some(field) => error.hint(format!(
+                    "{} is text, because it is no JSON; a number has no unit (300), a list is like \
+                     [{{\"type\":\"Pods\",\"value\":4,\"periodSeconds\":60}}]",
+                    field.text
+                )),
+                None => error,
+            }
         })?;
         // What the spec does not have is lost on the way.
         let kept = to_json(&spec)?;
@@ -562,7 +571,7 @@ impl Field {
                     }
                     list.get_mut(*place).ok_or_else(|| {
                         Error::usage(format!(
-                            "--set {item}: the list has {length} entries, so it has no [{place}]"
+                            "--set {item}: there is no [{place}] in a list of {length}"
                         ))
                     })?
                 }

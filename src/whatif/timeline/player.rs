@@ -72,7 +72,7 @@ impl Player {
             (None, Some(end)) if end.after.is_positive() => end.after,
             _ => {
                 return Err(Error::usage("the trace ends with the first pass")
-                    .hint("use --for to say how long to play on"));
+                    .hint("use --for to say how long the run is"));
             }
         };
         let period = snapshot.controller.sync_period;

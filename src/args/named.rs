@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use clap::error::ErrorKind;
+
 use super::{ConnectionFlags, command_line};
 use crate::apimachinery::names;
 use crate::error::Error;
@@ -192,7 +194,10 @@ fn meant_as_value(verb: &str, word: &str) -> Option<String> {
     let long = flags.filter(|flag| flag.is_require_equals_set()).filter_map(clap::Arg::get_long);
     let takes = |long: &&str| {
         let typed = ["kubectl-hpa", verb, "NAME", &format!("--{long}={word}")];
-        command_line().try_get_matches_from(typed).is_ok()
+        let is_of_value = |e: &clap::Error| {
+            matches!(e.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation)
+        };
+        !command_line().try_get_matches_from(typed).is_err_and(|e| is_of_value(&e))
     };
     let flags: Vec<&str> = long.filter(takes).collect();
     let flag = match flags[..] {

@@ -546,10 +546,22 @@ mod tests {
             lines.text
         };
         insta::assert_snapshot!(records(32), @r"
+  POD           USAGE  BECAUSE
+  web-5d-abcde    10m
+      has no metrics; until they
+      arrive
 ");
-        insta::assert_snapshot!(records(24), @r"
+        insta::assert_snapshot!(records(26), @r"
+  POD           USAGE
+  web-5d-abcde    10m
+      has no metrics;
+      until they arrive
 ");
-        insta::assert_snapshot!(records(18), @r"
+        insta::assert_snapshot!(records(20), @r"
+web-5d-abcde
+  USAGE    10m
+  BECAUSE  has no metrics;
+           until they arrive
 ");
     }
 

@@ -252,7 +252,8 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
         return Err(match &inside[..] {
             [] if links > 0 => error.hint("links that lead out of it are skipped: name the file"),
             [] => error,
-            inside => error.hint(format!("directories inside it have HPAs: {}", listed(inside))),
+            inside => error
+                .hint(format!("name a directory inside it that has an HPA: {}", listed(inside))),
         });
     }
     notes.extend(directories.into_iter().map(|path| Note::DirectorySkipped { path }));

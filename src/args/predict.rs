@@ -5,7 +5,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use jiff::SignedDuration;
 
 use super::{
-    ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs, PrometheusArgs, RecordedArgs,
+    ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs, PrometheusArgs, RecordedArgs, whole,
 };
 use crate::numbers::parse_duration;
 
@@ -283,5 +283,6 @@ fn bound(text: &str) -> Result<i32, String> {
     if text.starts_with('+') {
         return Err("a bound cannot be changed by an amount: give the new number".to_owned());
     }
-    text.parse().map_err(|_| "not a whole number of replicas, such as 10".to_owned())
+    // The API server says what is wrong with a negative one.
+    whole(text).or_else(|e| text.parse().map_err(|_| e))
 }

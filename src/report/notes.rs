@@ -146,7 +146,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         }
         Note::NoDocuments { documents, path } => {
             let command = command(*documents, path.as_deref(), &hpa.namespace);
-            format!("the input has no {}; `{command}` prints them", documents.kind())
+            format!("the input has no {}; `{command}` prints what is missing", documents.kind())
         }
         Note::NoPodMetrics => "the input has a ControllerState but no PodMetrics, so the list of \
                                them is assumed to be empty"

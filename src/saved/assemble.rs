@@ -47,7 +47,7 @@ use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{
     ManifestReplicas, ScaledObject, Surroundings, TargetElsewhere, Workload, paused,
 };
-use crate::snapshot::{Documents, MetricAnswer, Scale, ScaleError, Snapshot};
+use crate::snapshot::{Documents, MetricAnswer, Scale, ScaleError, Snapshot, named};
 use crate::version::Version;
 
 /// Finds the HPA among the objects and collects what its pass needs. `clock` is the system time,
@@ -496,10 +496,10 @@ fn once<'o>(kind: &str, names: impl Iterator<Item = &'o str>) -> Result<(), Erro
         [first, ref more @ ..] => {
             let more = match more.len() {
                 0 => String::new(),
-                count => format!(" and {count} more"),
+                count => format!(", and {count} more"),
             };
-            Err(Error::usage(format!("the input has {kind} {first}{more} more than once"))
-                .hint("keep one of them"))
+            Err(Error::usage(format!("the input repeats {kind} {first}{more}"))
+                .hint("keep one of each"))
         }
     }
 }
@@ -653,8 +653,8 @@ impl UndecodedHpa {
     /// Returns `namespace/name`, or the name alone if no namespace is stated.
     fn key(&self) -> String {
         match &self.namespace {
-            Some(namespace) => format!("{namespace}/{}", self.name),
-            None => self.name.clone(),
+            Some(namespace) => format!("{namespace}/{}", named(&self.name)),
+            None => named(&self.name).to_owned(),
         }
     }
 }

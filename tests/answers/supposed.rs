@@ -276,13 +276,21 @@ fn metrics_of_one_name_are_told_apart() {
     assert_eq!(proposals(&groups, &flags), Ok(vec![Some(6), Some(9)]));
 
     for (hpa, flags, want) in [
-        (&rps, &["--metric", "rps=30"], "rps is ambiguous: Pods/rps, External/rps"),
+        (
+            &rps,
+            &["--metric", "rps=30"],
+            "--metric rps=30: rps is ambiguous: Pods/rps, External/rps",
+        ),
         (&rps, &["--target", "rps=5"], "rps is ambiguous: Pods/rps, External/rps"),
-        (&rps, &["--metric", "Object/rps=3"], "the HPA has no metric Object/rps"),
+        (
+            &rps,
+            &["--metric", "Object/rps=3"],
+            "--metric Object/rps=3: the HPA has no metric Object/rps",
+        ),
         (
             &groups,
             &["--metric", "hits on Ingress/web=3"],
-            "hits on Ingress/web is ambiguous: hits on Ingress.extensions/web, hits on \
+            "--metric hits on Ingress/web=3: hits on Ingress/web is ambiguous: hits on Ingress.extensions/web, hits on \
              Ingress.networking.k8s.io/web",
         ),
     ] {
@@ -1040,7 +1048,7 @@ fn hints_name_what_gives_the_answer() {
             "apps/v1",
             "Deployment",
             &["--cpu=90%", "--replicas=0"],
-            "without pods nothing is measured: leave the value out, or state --replicas",
+            "without pods nothing is measured: leave the value out, or suppose some, such as --replicas 3",
         ),
     ] {
         let e = predict(&[of_kind(version, kind)], &words(flags)).expect_err("an error");

@@ -151,8 +151,8 @@ pub fn entry(code: Code) -> Entry {
         ),
         Code::UncountedPods => (
             "Pods that are unready, pending or without metrics do not count with their usage, and \
-             the answer would be another if they did. Or they are unready and count for CPU \
-             nevertheless, because they have been ready before, and it would be another if they did \
+             the answer would be different if they did. Or they are unready and count for CPU \
+             nevertheless, because they have been ready before, and it would be different if they did \
              not.",
             "Find out why the pods are not ready, or have no metrics.",
         ),

@@ -95,8 +95,11 @@ impl SpecChanges {
         }
         let mut targets = Vec::new();
         for text in &typed.targets {
-            let named = || format!("name the metric, such as --target cpu={text}; {TARGETS}");
-            let form = if text.contains('=') { TARGETS.to_owned() } else { named() };
+            let form = match NewTarget::read(text, text) {
+                _ if text.contains('=') => TARGETS.to_owned(),
+                Ok(_) => format!("name the metric, such as --target cpu={text}; {TARGETS}"),
+                Err(_) => format!("such as --target {text}=70%; {TARGETS}"),
+            };
             let (wanted, value) = split(text, "--target", text, &form)?;
             let target = NewTarget::read(value, text)?;
             targets.push((
@@ -202,7 +205,16 @@ impl SpecChanges {
         }
         let text = json.to_string();
         let spec: HpaSpec = crate::apimachinery::json::decode(&text).map_err(|e| {
-            Error::usage(format!("--set: the API server would reject the spec: {e}"))
+            let error = Error::usage(format!("--set: the API server would reject the spec: {e}"));
+            // A word of a field that takes none is the likely cause.
+            match self.fields.iter().find(|field| field.value.is_string()) {
+                Some(field) => error.hint(format!(
+                    "{} is text, because it is no JSON; a number has no unit (300), a list is like \
+                     [{{\"type\":\"Pods\",\"value\":4,\"periodSeconds\":60}}]",
+                    field.text
+                )),
+                None => error,
+            }
         })?;
         // What the spec does not have is lost on the way.
         let kept = to_json(&spec)?;
@@ -571,7 +583,7 @@ impl Field {
                     }
                     list.get_mut(*place).ok_or_else(|| {
                         Error::usage(format!(
-                            "--set {item}: the list has {length} entries, so it has no [{place}]"
+                            "--set {item}: there is no [{place}] in a list of {length}"
                         ))
                     })?
                 }

@@ -242,7 +242,9 @@ impl Assigned {
     fn new(wanted: NamedMetric, text: &str, flag: &str, typed: &str) -> Result<Self, Error> {
         let value = text.parse().map_err(|e| {
             let message = match text {
+                "" if typed.is_empty() => format!("{flag}: the value is missing"),
                 "" => format!("{flag} {typed}: the value is missing"),
+                text if text == typed => format!("{flag} {typed}: {e}"),
                 text => format!("{flag} {typed}: {text}: {e}"),
             };
             Error::usage(message).hint(format!("a value is {FORMS}"))
@@ -275,6 +277,9 @@ impl Assigned {
     /// The places in the spec of the metric that is meant: several where the spec has it several
     /// times.
     pub(super) fn places(&self, snapshot: &Snapshot) -> Result<Vec<usize>, Error> {
-        self.wanted.places(snapshot)
+        self.wanted.places(snapshot).map_err(|e| {
+            let message = format!("{}: {}", self.flag, e.message);
+            Error { message, ..e }
+        })
     }
 }

@@ -75,7 +75,7 @@ impl Player {
             (None, Some(end)) if end.after.is_positive() => end.after,
             _ => {
                 return Err(Error::usage("the trace ends with the first pass")
-                    .hint("use --for to say how long to play on"));
+                    .hint("use --for to say how long the run is"));
             }
         };
         let period = snapshot.controller.sync_period;
@@ -83,7 +83,13 @@ impl Player {
             span.as_nanos().checked_div(period.as_nanos()).map_or(0, |further| further + 1);
         let (span_text, period_text) = (numbers::duration(span), numbers::duration(period));
         let is_one_pass = plan.span.is_some_and(|span| span < period);
-        if !span.is_positive() || !period.is_positive() || is_one_pass {
+        if !period.is_positive() {
+            return Err(Error::usage(format!(
+                "--sync-period {period_text}: a run needs time between its passes"
+            ))
+            .hint("it is a time such as 15s, the controller's default"));
+        }
+        if !span.is_positive() || is_one_pass {
             return Err(Error::usage(format!(
                 "{span_text} is too short for a pass every {period_text}"
             ))

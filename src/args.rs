@@ -11,6 +11,8 @@ mod prometheus;
 mod tips;
 mod typing;
 
+use std::str::FromStr;
+
 use clap::builder::Resettable;
 use clap::{
     Arg, ArgAction, Args, Command, CommandFactory, Parser, Subcommand, ValueEnum, ValueHint,
@@ -328,6 +330,17 @@ fn gate(text: &str) -> Result<(String, bool), String> {
     Ok((name.to_owned(), on))
 }
 
+/// A whole number from 0.
+fn whole<T: FromStr>(text: &str) -> Result<T, String> {
+    let (sign, digits) = text.strip_prefix('-').map_or(("", text), |digits| ("-", digits));
+    let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    match sign {
+        _ if !is_whole => Err("not a whole number, such as 10".to_owned()),
+        "-" => Err("must not be negative".to_owned()),
+        _ => text.parse().map_err(|_| "too large".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{command_line, gate, recommendation};
@@ -340,8 +353,9 @@ mod tests {
     #[test]
     fn values_of_the_wrong_form_are_errors_in_our_words() {
         for (flag, value, want) in [
-            ("--max", "3.5", "not a whole number of replicas, such as 10"),
-            ("--min", "99999999999", "not a whole number of replicas, such as 10"),
+            ("--max", "3.5", "not a whole number, such as 10"),
+            ("--min", "-", "not a whole number, such as 10"),
+            ("--min", "99999999999", "too large"),
             ("--now", "yesterday", "not a time with its zone, such as 2026-11-21T06:00:00Z"),
             ("--now", "2026-11-21", "not a time with its zone, such as 2026-11-21T06:00:00Z"),
             ("--tolerance", "-1", "not a fraction"),
@@ -351,6 +365,22 @@ mod tests {
         ] {
             let e = command_line()
                 .try_get_matches_from(["kubectl-hpa", "predict", "web", flag, value])
+                .expect_err("invalid");
+            assert!(e.to_string().contains(want), "{flag} {value}: {e}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_not_negative() {
+        for (flag, value, want) in [
+            ("--retry", "-1", "must not be negative"),
+            ("--retry", "99999999999", "too large"),
+            ("--retry", "x", "not a whole number"),
+            ("--current-replicas", "-1", "must not be negative"),
+            ("--current-replicas", "", "not a whole number"),
+        ] {
+            let e = command_line()
+                .try_get_matches_from(["kubectl-hpa", "apply", "web", flag, value])
                 .expect_err("invalid");
             assert!(e.to_string().contains(want), "{flag} {value}: {e}");
         }

@@ -13,7 +13,7 @@ use kubectl_hpa::command::interrupt::on_signal;
 use kubectl_hpa::command::{self, Answer, Terminal};
 use kubectl_hpa::error::Error;
 use kubectl_hpa::render::runner;
-use kubectl_hpa::render::style::{bounded, clean, point_at};
+use kubectl_hpa::render::style::{bounded, clean, folded, point_at};
 
 fn main() -> ExitCode {
     let path = std::env::var_os("PATH");
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
             }
         };
     for message in &messages {
-        tell(&format!("{}\n", clean(message, terminal.ascii)));
+        tell_wrapped(clean(message, terminal.ascii), &terminal);
     }
     // Those are ours, and commands.
     let mut stderr = anstream::stderr();
@@ -97,7 +97,8 @@ fn usage(e: &clap::Error, form: &Form) -> ExitCode {
     if !e.use_stderr() {
         return answer(&text).map_or_else(|e| unheard(&e), |_| ExitCode::SUCCESS);
     }
-    tell(&text);
+    let width = Terminal::detect().messages;
+    tell(&width.map_or(text.clone(), |width| folded(&text, width)));
     ExitCode::from(2)
 }
 
@@ -146,21 +147,30 @@ fn tell(text: &str) {
     let _ = stderr.write_all(harmless(&text).as_bytes()).and_then(|()| stderr.flush());
 }
 
+/// Writes a message to standard error, in lines that fit a terminal.
+fn tell_wrapped(message: String, terminal: &Terminal) {
+    let message = match terminal.messages {
+        Some(width) => folded(&message, width),
+        None => message,
+    };
+    tell(&format!("{message}\n"));
+}
+
 /// Prints errors, and what to do about them, each once.
 fn report(errors: &[Error], form: &Form, terminal: &Terminal) {
     let mut hints = Vec::new();
     for e in errors {
         for note in &e.notes {
-            tell(&format!("{}\n", clean(note, terminal.ascii)));
+            tell_wrapped(clean(note, terminal.ascii), terminal);
         }
         let sort = if e.bare { "" } else { "error: " };
-        tell(&format!("{sort}{}\n", clean(&form.speak(&e.message), terminal.ascii)));
+        tell_wrapped(format!("{sort}{}", clean(&form.speak(&e.message), terminal.ascii)), terminal);
         if let Some((text, place)) = &e.place {
             tell(&format!("{}\n", point_at(text, *place, terminal.ascii)));
         }
         hints.extend(e.hint.as_ref().filter(|hint| !hints.contains(hint)));
     }
     for hint in hints {
-        tell(&format!("hint: {}\n", clean(&form.speak(hint), terminal.ascii)));
+        tell_wrapped(format!("hint: {}", clean(&form.speak(hint), terminal.ascii)), terminal);
     }
 }

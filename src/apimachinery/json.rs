@@ -382,6 +382,9 @@ pub(crate) mod time {
     use serde::de::{Error, Visitor};
     use serde::{Deserialize, Deserializer, Serializer};
 
+    /// What is wrong with a text that is no time.
+    pub(crate) const FORM: &str = "not a time such as 2026-11-21T07:06:29Z";
+
     /// A time in an input. The error does not quote it: it may come from a file that is no object of Kubernetes.
     pub(super) struct Stated(pub(super) Timestamp);
 
@@ -397,7 +400,7 @@ pub(crate) mod time {
 
                 fn visit_str<E: Error>(self, text: &str) -> Result<Stated, E> {
                     let time = text.parse().map(Stated);
-                    time.map_err(|_| E::custom("not a time such as 2026-11-21T07:06:29Z"))
+                    time.map_err(|_| E::custom(FORM))
                 }
             }
             from.deserialize_str(Text)

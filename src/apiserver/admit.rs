@@ -39,6 +39,18 @@ pub fn admit(
     admit_object(convert::hpa_from_json(json)?, namespace, rules)
 }
 
+/// Takes an item of a list in `autoscaling/v2` through the API server.
+///
+/// # Errors
+/// The same as for [`admit`].
+pub(crate) fn admit_item(
+    json: &str,
+    namespace: &str,
+    rules: AdmissionRules,
+) -> Result<HpaObject, AdmissionError> {
+    admit_object(convert::item_from_json(json, HpaVersion::V2)?, namespace, rules)
+}
+
 /// Takes an update of an HPA's spec through the API server: what the HPA already uses stays
 /// allowed, and the spec counts as written at `now`.
 ///
@@ -138,6 +150,23 @@ mod tests {
         assert_eq!(object.metadata.namespace, "default");
         assert_eq!(object.spec.min_replicas, Some(0));
         assert_eq!(object.spec.metrics.len(), 1);
+    }
+
+    #[test]
+    fn an_item_is_of_the_version_of_its_list_whatever_it_says() {
+        let own = |head: &str| format!(r#"{{{head}"metadata": {{"name": "a", "uid": "u"}}}}"#);
+        let read = |head: &str| admit_item(&own(head), "default", rules()).unwrap();
+        let bare = read("");
+        assert_eq!(bare.version, HpaVersion::V2);
+        for head in [
+            r#""kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v2","#,
+            r#""kind": "HorizontalPodAutoscaler","#,
+            r#""apiVersion": "autoscaling/v1", "kind": "Pod","#,
+            r#""apiVersion": null,"#,
+        ] {
+            assert_eq!(read(head), bare, "{head}");
+        }
+        assert!(!admit_item("{}", "default", rules()).is_ok_and(|item| item.is_admitted()));
     }
 
     #[test]

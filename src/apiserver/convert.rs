@@ -107,13 +107,26 @@ impl HpaObject {
 /// The text is not JSON, its version is not supported, a field has a value of the wrong type, or there are more than
 /// [`MAX_METRICS`], which is a limit of this program.
 pub fn hpa_from_json(json: &str) -> Result<HpaObject, DecodeError> {
-    let (mut object, unknown) = hpa_with_unknown_fields(json)?;
+    hpa_with_unknown_fields(json).map(noted)
+}
+
+/// The same for an item of a list, whose version is that of the list: as in client-go, its own `apiVersion` and
+/// `kind`, if it has them, decide nothing.
+///
+/// # Errors
+/// The same as for [`hpa_from_json`].
+pub(crate) fn item_from_json(json: &str, version: HpaVersion) -> Result<HpaObject, DecodeError> {
+    of_version(json, version).map(noted)
+}
+
+/// Notes the unknown fields of an object.
+fn noted((mut object, unknown): (HpaObject, UnknownFields)) -> HpaObject {
     if !unknown.is_empty() {
         let UnknownFields { first, more } = unknown;
         let paths = first.into_iter().map(|field| field.path).collect();
         object.notes.push(Note::UnknownFields { paths, more });
     }
-    Ok(object)
+    object
 }
 
 /// The same, returning the unknown fields separately.
@@ -131,6 +144,10 @@ pub fn hpa_with_unknown_fields(json: &str) -> Result<(HpaObject, UnknownFields),
         let message = format!("unsupported version {api_version:?} (supported: {known})");
         return Err(DecodeError::new("apiVersion", message));
     };
+    of_version(json, version)
+}
+
+fn of_version(json: &str, version: HpaVersion) -> Result<(HpaObject, UnknownFields), DecodeError> {
     let object = match version {
         HpaVersion::V1 => decode(json).map(from_v1),
         HpaVersion::V2beta1 => decode(json).map(from_v2beta1),

@@ -10,7 +10,7 @@ mod workload;
 
 pub use cause::{Cause, Invalid};
 use cause::{Path, Shown};
-pub(crate) use workload::{selector, validate as workload};
+pub(crate) use workload::validate as workload;
 
 use super::default::AdmissionRules;
 use super::metadata::ObjectMeta;

@@ -7,7 +7,7 @@ use clap::{Arg, Args, ValueEnum};
 use jiff::SignedDuration;
 
 use super::connection::CONNECTION;
-use super::{ConnectionFlags, ControllerArgs, MemoryArgs, PrometheusArgs};
+use super::{ConnectionFlags, ControllerArgs, MemoryArgs, PrometheusArgs, whole};
 use crate::numbers::{NoDuration, parse_duration};
 
 /// `apply`.
@@ -79,7 +79,7 @@ pub struct How {
     pub dry_run: DryRun,
 
     /// Write only if the target has this many replicas
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(0..))]
+    #[arg(long, value_name = "N", value_parser = whole::<i32>, allow_negative_numbers = true)]
     pub current_replicas: Option<i32>,
 
     /// Write only if the target has this resourceVersion
@@ -87,7 +87,8 @@ pub struct How {
     pub resource_version: Option<String>,
 
     /// Retry up to N times if the HPA or its target changes before the write
-    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    #[arg(long, value_name = "N", value_parser = whole::<u32>, allow_negative_numbers = true)]
+    #[arg(default_value_t = 0, hide_default_value = true)]
     pub retry: u32,
 
     /// Ignore past recommendations; rate limits and bounds still apply

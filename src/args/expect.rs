@@ -83,7 +83,7 @@ pub enum Condition {
     Maxed,
     /// A metric cannot be evaluated, or has no value for a pod
     MetricsMissing,
-    /// A sample is older than twice its window
+    /// A sample is older than a minute and twice its window
     Stale,
     /// The controller would send a warning event
     Warnings,

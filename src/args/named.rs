@@ -4,7 +4,9 @@
 
 use std::fmt;
 
-use super::ConnectionFlags;
+use clap::error::ErrorKind;
+
+use super::{ConnectionFlags, command_line};
 use crate::apimachinery::names;
 use crate::error::Error;
 
@@ -19,6 +21,22 @@ const TYPES: [(&str, &str); 6] = [
 ];
 
 const HPA: &str = "horizontalpodautoscaler";
+
+/// Types that are no targets, each with its short name.
+const UNSCALED: [(&str, &str); 12] = [
+    ("service", "svc"),
+    ("ingress", "ing"),
+    ("configmap", "cm"),
+    ("secret", "secret"),
+    ("job", "job"),
+    ("cronjob", "cj"),
+    ("daemonset", "ds"),
+    ("node", "no"),
+    ("namespace", "ns"),
+    ("persistentvolumeclaim", "pvc"),
+    ("serviceaccount", "sa"),
+    ("scaledobject", "so"),
+];
 
 /// What is asked about, and where.
 #[derive(Debug, Clone, Default)]
@@ -72,6 +90,9 @@ impl Request {
             },
             _ => (None, words),
         };
+        // As in kubectl, an empty one is none.
+        let namespace = connection.namespace.clone().filter(|name| !name.is_empty());
+        let connection = &ConnectionFlags { namespace, ..connection.clone() };
         let mut request = Self { named: Vec::new(), connection: connection.clone() };
         let mut namespaces = Vec::new();
         for word in names {
@@ -121,7 +142,7 @@ impl Request {
                         Some(format!("a duration is one word, such as 5{short}"))
                     }
                     (None, Some(type_)) => Some(format!("a type comes first: {type_} NAME")),
-                    (None, None) => None,
+                    (None, None) => names.iter().find_map(|name| meant_as_value(verb, name)),
                 };
                 let names = names.join(", ");
                 let error = format!("{verb} takes one HPA, not {}: {names}", several.len());
@@ -145,15 +166,46 @@ pub fn states_no_type(word: &str) -> bool {
 pub fn meant_as_type(words: &[String]) -> Option<String> {
     words.iter().filter(|word| states_no_type(word)).find_map(|word| {
         let (before, name) = word.split_once('/')?;
-        if ["po", "pod", "pods"].contains(&before) {
+        let lower = before.to_lowercase();
+        if ["po", "pod", "pods"].contains(&&*lower) {
             let hint = "a pod has no HPA of its own: name the workload, such as deploy/NAME";
             return Some(hint.to_owned());
+        }
+        if UNSCALED.iter().any(|(kind, short)| {
+            lower == *kind || lower == *short || lower == names::plural(kind)
+        }) {
+            return Some(format!(
+                "{before} is not the type of a target, so it is read as a namespace: name the workload, such as \
+                 deploy/NAME"
+            ));
         }
         let types = TYPES.iter().flat_map(|(kind, short)| [*kind, *short]);
         // Two letters are like too many words.
         let meant = names::nearest(before, types.filter(|type_| type_.len() > 2))?;
         Some(format!("{before} is not a known type, so it is read as a namespace: did you mean {meant}/{name}?"))
     })
+}
+
+/// Says how a word is typed that names an HPA, but was probably meant as the value of the flag before it: where a flag
+/// may have none, its value follows an equals sign.
+fn meant_as_value(verb: &str, word: &str) -> Option<String> {
+    let definition = command_line();
+    let flags = definition.find_subcommand(verb)?.get_arguments();
+    let long = flags.filter(|flag| flag.is_require_equals_set()).filter_map(clap::Arg::get_long);
+    let takes = |long: &&str| {
+        let typed = ["kubectl-hpa", verb, "NAME", &format!("--{long}={word}")];
+        let is_of_value = |e: &clap::Error| {
+            matches!(e.kind(), ErrorKind::InvalidValue | ErrorKind::ValueValidation)
+        };
+        !command_line().try_get_matches_from(typed).is_err_and(|e| is_of_value(&e))
+    };
+    let flags: Vec<&str> = long.filter(takes).collect();
+    let flag = match flags[..] {
+        [] => return None,
+        [one] => one,
+        _ => "FLAG",
+    };
+    Some(format!("if {word} is the value of --{flag}, write --{flag}={word}"))
 }
 
 /// What a word names, and the namespace that it states.
@@ -310,6 +362,7 @@ mod tests {
             ("shop/web shop/api", "hpa web, hpa api", Some("shop")),
             ("-n shop shop/web api", "hpa web, hpa api", Some("shop")),
             ("-n shop deploy/web", "deploy/web", Some("shop")),
+            ("-n  web", "hpa web", None),
         ] {
             let request = read(words).unwrap();
             let found = request.named.iter().map(|named| match named {
@@ -345,6 +398,35 @@ mod tests {
         }
         let error = read("deploy/web api").unwrap().one("predict").unwrap_err();
         assert_eq!(error.message, "predict takes one HPA, not 2: deploy/web, api");
+    }
+
+    #[test]
+    fn a_word_may_be_meant_as_a_value_or_a_type() {
+        for (verb, words, hint) in [
+            ("apply", "web 2m", Some("if 2m is the value of --wait, write --wait=2m")),
+            (
+                "predict",
+                "web warn",
+                Some("if warn is the value of --validate, write --validate=warn"),
+            ),
+            ("apply", "web true", Some("if true is the value of --FLAG, write --FLAG=true")),
+            ("predict", "web minutes", Some("a duration is one word, such as 5m")),
+            ("predict", "web deploy", Some("a type comes first: deploy NAME")),
+            ("predict", "web api", None),
+        ] {
+            let error = read(words).unwrap().one(verb).unwrap_err();
+            assert_eq!(error.hint.as_deref(), hint, "{verb} {words}");
+        }
+        for (word, hint) in [
+            ("svc/web", "svc is not the type of a target"),
+            ("Services/web", "Services is not the type of a target"),
+            ("pods/web", "a pod has no HPA of its own"),
+            ("deply/web", "did you mean deploy"),
+            ("shop/web", ""),
+        ] {
+            let found = super::meant_as_type(&[word.to_owned()]).unwrap_or_default();
+            assert!(found.contains(hint) && found.is_empty() == hint.is_empty(), "{word}: {found}");
+        }
     }
 
     #[test]

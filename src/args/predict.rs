@@ -5,7 +5,7 @@ use clap::{ArgGroup, Args, ValueEnum};
 use jiff::SignedDuration;
 
 use super::{
-    ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs, PrometheusArgs, RecordedArgs,
+    ConnectionFlags, ControllerArgs, ExpectArgs, MemoryArgs, PrometheusArgs, RecordedArgs, whole,
 };
 use crate::numbers::parse_duration;
 
@@ -190,6 +190,7 @@ pub struct TimelineArgs {
 /// What to assume, as typed.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "What if")]
+#[command(group(ArgGroup::new("manifests").args(["hpa", "filenames"]).multiple(true)))]
 pub struct Overrides {
     /// CPU usage of the pods, or of one container in each; repeatable
     #[arg(long, value_name = "[CONTAINER=]VALUE", allow_hyphen_values = true)]
@@ -254,11 +255,12 @@ pub struct Overrides {
     #[arg(long, value_name = "FILE")]
     pub hpa: Vec<String>,
 
-    /// How to treat unknown fields in the manifests of --hpa: strict (or true) rejects them, warn
-    /// ignores them with a note, ignore (or false) ignores them silently
+    /// How to treat unknown fields of manifests, which are what --hpa names and what -f has without a
+    /// uid: strict (or true) rejects them, warn ignores them with a note, ignore (or false) ignores them
+    /// silently
     #[arg(long, value_enum, value_name = "HOW", default_value_t, hide_possible_values = true)]
     #[arg(num_args = 0..=1, require_equals = true, default_missing_value = "strict")]
-    #[arg(requires = "hpa")]
+    #[arg(requires = "manifests")]
     pub validate: Validate,
 }
 
@@ -281,5 +283,6 @@ fn bound(text: &str) -> Result<i32, String> {
     if text.starts_with('+') {
         return Err("a bound cannot be changed by an amount: give the new number".to_owned());
     }
-    text.parse().map_err(|_| "not a whole number of replicas, such as 10".to_owned())
+    // The API server says what is wrong with a negative one.
+    whole(text).or_else(|e| text.parse().map_err(|_| e))
 }

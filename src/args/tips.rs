@@ -19,7 +19,8 @@ const OF_KUBECTL: [(&str, &str, &str); 3] = [
 ];
 
 /// Words that are verbs of other programs, with where the same is found here.
-const OF_OTHERS: [(&str, &str); 2] = [
+const OF_OTHERS: [(&str, &str); 3] = [
+    ("version", "'kubectl hpa --version' prints the version"),
     (
         "completion",
         "'kubectl hpa install-links' makes kubectl complete; the directory completions of an archive has scripts \
@@ -52,7 +53,13 @@ fn of_argument(mut e: clap::Error, definition: &Command) -> clap::Error {
     let of_kubectl = OF_KUBECTL.iter().find(|(short, long, _)| typed == *short || typed == *long);
     let tip = match of_kubectl {
         _ if !owners.is_empty() => {
-            Some(format!("'{typed}' is an argument of {}", owners.join(" and ")))
+            let owners = match &owners[..] {
+                [first @ .., last] if !first.is_empty() => {
+                    format!("{} and {last}", first.join(", "))
+                }
+                owners => owners.concat(),
+            };
+            Some(format!("'{typed}' is an argument of {owners}"))
         }
         Some((.., tip)) => Some((*tip).to_owned()),
         None => None,
@@ -73,8 +80,11 @@ fn of_verb(mut e: clap::Error, definition: &Command) -> clap::Error {
     let Some(ContextValue::String(typed)) = e.get(ContextKind::InvalidSubcommand) else { return e };
     let typed = typed.clone();
     let verbs = definition.get_subcommands().filter(|it| !it.is_hide_set()).map(Command::get_name);
-    if nearest(&typed, verbs).is_some() {
-        return e;
+    if let Some(meant) = nearest(&typed, verbs) {
+        // After `help`, clap has no tip of its own.
+        let has_tip = e.get(ContextKind::SuggestedSubcommand).is_some();
+        let tip = (!has_tip).then(|| format!("a similar subcommand exists: '{meant}'"));
+        return add(e, tip);
     }
     e.remove(ContextKind::SuggestedSubcommand);
     let of_others = OF_OTHERS.iter().find(|(word, _)| typed == *word);
@@ -103,6 +113,8 @@ mod tests {
             ("web", Some("to explain an HPA of this name: kubectl hpa explain web")),
             ("completion bash", Some("'kubectl hpa install-links' makes kubectl complete")),
             ("man", Some("has the man pages")),
+            ("version", Some("'kubectl hpa --version' prints the version")),
+            ("help explian", Some("'explain'")),
             ("explian web", Some("'explain'")),
             ("explain --cpu 80%", Some("'--cpu' is an argument of predict")),
             ("explain -w", Some("watch -n 15 kubectl hpa explain NAME")),

@@ -204,7 +204,8 @@ impl Plan {
             _ => e,
         })?;
         let Input { snapshot, notes, .. } = &mut input;
-        drop_known(snapshot, |container| player.has_load_of(container), notes);
+        let metrics = &snapshot.hpa.spec.metrics;
+        drop_known(snapshot, |container| player.has_load_of(container, metrics), notes);
         let first = decide(&input);
         overrides.iter_mut().for_each(|own| own.came_to(&first));
         Ok(Prepared { input, overrides, rolled_out, first, player })

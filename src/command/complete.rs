@@ -173,7 +173,10 @@ fn ask(flags: &ConnectionFlags, question: &Question) -> Found {
         let mut found = Found::default();
         match question {
             Question::Namespaces => found.namespaces = fetch::namespaces(&session).await.ok()?,
-            Question::Hpas => found.hpas = fetch::hpas(&session).await.ok()?,
+            Question::Hpas => {
+                let all = fetch::hpas(&session).await.ok()?;
+                found.hpas = all.readable().cloned().collect();
+            }
             Question::Hpa(options) => {
                 let name = named::name(&session, options).await.ok()?;
                 found.hpas = vec![fetch::hpa(&session, &name).await?];

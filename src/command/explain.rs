@@ -144,22 +144,20 @@ fn one(
             page::page(&page, &terminal.layout())
         }
     };
-    if let Some(path) = &args.save {
-        write_saved(path, &Saved::of(&[&pass.input], &[])?)?;
-    }
+    let unsaved = match &args.save {
+        Some(path) => write_saved(path, &Saved::of(&[&pass.input], &[])?).err(),
+        None => None,
+    };
     let unanswered = unanswered(pass);
     let failed = watch.failed(&explanation);
-    messages.extend(failed.iter().map(|watched| format!("found {watched} (--fail-on)")));
     let exit_code = match &unanswered {
         Some(e) => e.kind.exit_code(),
-        None if !failed.is_empty() => FOUND,
+        None if failed.is_some() => FOUND,
         None => 0,
     };
-    Ok(Answer {
-        text,
-        messages,
-        errors: Vec::from_iter(unanswered),
-        exit_code,
-        ..Answer::default()
-    })
+    messages.extend(failed);
+    let mut errors = Vec::from_iter(unanswered);
+    // The answer may have taken long.
+    errors.extend(unsaved);
+    Ok(Answer { text, messages, errors, exit_code, ..Answer::default() })
 }

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 
 use crate::args::Condition;
-use crate::error::Error;
+use crate::error::{Error, listed};
 use crate::findings::{Code, Watched};
 use crate::pass::Pass;
 use crate::report::Explanation;
@@ -105,9 +105,14 @@ impl FindingsWatch {
         Judged { candidate: of, manifest: None, expectations }
     }
 
-    /// The values of `--fail-on` that match a finding.
-    pub(super) fn failed(&self, explanation: &Explanation<'_>) -> Vec<&'static str> {
-        let found = self.fail_on.iter().filter(|watched| !explanation.of(**watched).is_empty());
-        found.map(|watched| watched.as_str()).collect()
+    /// Says which findings `--fail-on` matches, each with its severity.
+    pub(super) fn failed(&self, explanation: &Explanation<'_>) -> Option<String> {
+        let is_watched =
+            |it: &&FindingView| self.fail_on.iter().any(|watched| watched.is(it.code, it.severity));
+        let found = explanation.findings.iter().filter(is_watched);
+        let found = found.map(|it| format!("{} ({})", it.code.as_str(), it.severity.as_str()));
+        let mut found: Vec<String> = found.collect();
+        found.dedup();
+        (!found.is_empty()).then(|| format!("--fail-on found {}", listed(&found)))
     }
 }

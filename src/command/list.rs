@@ -23,7 +23,7 @@ use crate::cluster::Session;
 use crate::cluster::fetch::list::{Progress, fetch_all};
 use crate::cluster::observed;
 use crate::cluster::signals::Signals;
-use crate::error::{Error, listed};
+use crate::error::{Error, ErrorKind, listed};
 use crate::pass::Pass;
 use crate::render::markdown::rows;
 use crate::render::{page, structured};
@@ -64,7 +64,8 @@ impl<'a> List<'a> {
         let selection = match named.is_empty() {
             true => {
                 let selector = Selector::parse(args.selector.as_deref().unwrap_or_default());
-                let invalid = |e| Error::usage(format!("invalid label selector: {e}"));
+                let text = args.selector.as_deref().unwrap_or_default();
+                let invalid = |e| Error::usage(format!("-l {text:?}: invalid label selector: {e}"));
                 Selection::Labels(selector.map_err(invalid)?)
             }
             false => Selection::Named(named.clone()),
@@ -197,7 +198,7 @@ impl<'a> List<'a> {
             (Some(Output::Json | Output::Jsonl | Output::Yaml), _) => {}
             (wide, _) => cells = Some(row(&explained, wide == Some(Output::Wide))),
         }
-        let failed = explained.result.as_ref().map(|it| watch.failed(it)).unwrap_or_default();
+        let failed = explained.result.as_ref().ok().and_then(|it| watch.failed(it));
         let judged = match (args.output, &pass.result, &explained.result) {
             (Some(Output::Markdown), Ok(pass), Ok(of)) => {
                 Some(watch.judged(pass, of, Some(explained.key())))
@@ -260,10 +261,11 @@ impl<'a> List<'a> {
             }
         };
         let mut exit_code = 0;
-        for (_, hpa) in hpas.iter().filter(|(_, hpa)| !hpa.failed.is_empty()) {
-            exit_code = FOUND;
-            let (key, failed) = (hpa.pass.key(), hpa.failed.join(", "));
-            messages.push(format!("{key}: found {failed} (--fail-on)"));
+        for (_, hpa) in &hpas {
+            if let Some(failed) = &hpa.failed {
+                exit_code = FOUND;
+                messages.push(format!("{}: {failed}", hpa.pass.key()));
+            }
         }
         let failed = hpas.iter().filter_map(|(_, hpa)| Some((hpa.pass.key(), hpa.error.clone()?)));
         let mut errors = grouped(failed);
@@ -274,10 +276,11 @@ impl<'a> List<'a> {
         }
         if let Some((code, done)) = interrupted {
             exit_code = code;
-            messages.push(match done {
+            let message = match done {
                 Some((done, all)) => format!("interrupted: {done} of {all} HPAs were explained"),
                 None => "interrupted before the HPAs were listed".to_owned(),
-            });
+            };
+            errors.push(Error { kind: ErrorKind::Signal(code), ..Error::failed(message) });
         }
         Ok(Answer { text, messages, errors, exit_code, ..Answer::default() })
     }
@@ -336,8 +339,8 @@ struct Hpa {
     text: String,
     /// Its line of the table.
     cells: Option<Row>,
-    /// The values of `--fail-on` that match a finding.
-    failed: Vec<&'static str>,
+    /// The findings that `--fail-on` matches.
+    failed: Option<String>,
     /// The verdict on `--fail-on`, for a comment.
     judged: Option<Judged>,
     /// Why there is no answer.

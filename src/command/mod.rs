@@ -25,8 +25,9 @@ use std::path::Path;
 use std::thread::available_parallelism;
 
 use crate::args::{Cli, ConnectionFlags, Verb, command_line, meant_as_type, states_no_type};
+use crate::cluster::signals::Signals;
 use crate::cluster::{self, Environment, Session, connect};
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::render::layout::Layout;
 use crate::render::style::Styles;
 use crate::report::section::Symbols;
@@ -55,12 +56,14 @@ pub struct Answer {
 pub fn run(cli: &Cli, terminal: &Terminal) -> Result<Answer, Error> {
     match &cli.verb {
         Verb::Explain(args) => {
-            explain::run(args, terminal).map_err(|e| misread(e, &args.names, &args.filenames))
+            let answer = explain::run(args, terminal);
+            misread(answer, "explain", &args.names, Some(&args.filenames))
         }
         Verb::Predict(args) => {
-            predict::run(args, terminal).map_err(|e| misread(e, &args.names, &args.filenames))
+            let answer = predict::run(args, terminal);
+            misread(answer, "predict", &args.names, Some(&args.filenames))
         }
-        Verb::Apply(args) => apply::run(args, terminal),
+        Verb::Apply(args) => misread(apply::run(args, terminal), "apply", &args.names, None),
         Verb::InstallLinks(args) => install_links::run(args, &command_line()),
         Verb::Complete { words } => {
             // Even an unreadable word must not fail; it matches nothing.
@@ -71,16 +74,37 @@ pub fn run(cli: &Cli, terminal: &Terminal) -> Result<Answer, Error> {
     }
 }
 
-/// Adds to an error what the words that name HPAs were probably meant as: files, or types.
-fn misread(e: Error, words: &[String], files: &[String]) -> Error {
+/// Adds to an error what the words that name HPAs were probably meant as: files, if the verb reads any, types, or the
+/// verb once more.
+fn misread(
+    answer: Result<Answer, Error>,
+    verb: &str,
+    words: &[String],
+    files: Option<&[String]>,
+) -> Result<Answer, Error> {
     let is_file = |word: &&String| {
         let path = Path::new(word);
-        file::is_listed(path) || (files.is_empty() && states_no_type(word) && path.exists())
+        let may_exist = files.is_some_and(<[String]>::is_empty) && states_no_type(word);
+        file::is_listed(path) || (may_exist && path.exists())
     };
-    let file = words.iter().find(is_file).map(|word| format!("to read {word}, use -f {word}"));
-    match file.or_else(|| meant_as_type(words)) {
-        Some(hint) => e.hint(hint),
-        None => e,
+    let file = words
+        .iter()
+        .filter(|_| files.is_some())
+        .find(is_file)
+        .map(|word| format!("to read {word}, use -f {word}"));
+    let again = || {
+        let is_twice = words.len() > 1 && words.first().is_some_and(|word| word == verb);
+        is_twice.then(|| format!("the command has its verb already: leave out the second {verb}"))
+    };
+    let Some(hint) = file.or_else(again).or_else(|| meant_as_type(words)) else { return answer };
+    match answer {
+        Err(e) => Err(e.hint(hint)),
+        Ok(mut answer) => {
+            if let Some(e) = answer.errors.iter_mut().find(|e| e.hint.is_none()) {
+                e.hint = Some(hint);
+            }
+            Ok(answer)
+        }
     }
 }
 
@@ -127,7 +151,17 @@ fn waited<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         .enable_all()
         .build()
         .map_err(|e| Error::failed(format!("failed to start: {e}")))?;
-    let answer = runtime.block_on(work);
+    let answer = runtime.block_on(async {
+        // Whoever listens during the work says more.
+        let mut signals = Signals::new()
+            .map_err(|e| Error::failed(format!("failed to listen for signals: {e}")))?;
+        tokio::select! {
+            answer = work => answer,
+            Some(code) = signals.next() => {
+                Err(Error { kind: ErrorKind::Signal(code), ..Error::failed("interrupted") })
+            }
+        }
+    });
     // A name lookup may still be running, for longer than anyone wants to wait.
     runtime.shutdown_background();
     answer
@@ -191,6 +225,8 @@ pub struct Terminal {
     pub width: Option<usize>,
     /// Whether it shows only ASCII.
     pub ascii: bool,
+    /// The columns of standard error, likewise.
+    pub messages: Option<usize>,
     /// Whether standard error is a terminal as well, on which a line can be rewritten.
     pub rewrites: bool,
     /// Writes to standard error until the answer is ready; `None` if no one waits.
@@ -211,14 +247,16 @@ impl Terminal {
             let locale = locale.to_lowercase();
             locale.contains("utf-8") || locale.contains("utf8")
         });
-        let width = std::io::stdout().is_terminal().then(|| {
+        let columns = || {
             let columns = variable("COLUMNS").and_then(|columns| columns.parse().ok());
             let own = || comfy_table::Table::new().width().map(usize::from);
             columns.or_else(own).unwrap_or(80)
-        });
-        let rewrites = std::io::stderr().is_terminal();
+        };
+        let width = std::io::stdout().is_terminal().then(columns);
+        let messages = std::io::stderr().is_terminal().then(columns);
+        let rewrites = messages.is_some();
         let asks = rewrites && std::io::stdin().is_terminal();
-        Self { width, ascii, rewrites, tell: None, answer: None, asks }
+        Self { width, messages, ascii, rewrites, tell: None, answer: None, asks }
     }
 
     fn layout(&self) -> Layout {

@@ -5,7 +5,6 @@ use crate::args::Target;
 use crate::cluster::fetch::complete::{hpas, paused_for};
 use crate::cluster::{Session, denied};
 use crate::error::{Error, listed};
-use crate::snapshot::hpa::Hpa;
 use crate::snapshot::input::Options;
 
 /// The name of the one HPA that the options mean. If they have its name, nothing is requested.
@@ -39,8 +38,14 @@ pub(super) async fn names(
 ) -> Result<Vec<String>, Error> {
     let namespace = session.namespace();
     let all = hpas(session).await.map_err(|e| denied(&e))?;
-    let meant = |hpa: &&Hpa| target.is_none_or(|target| hpa.spec.scale_target_ref.is(target));
-    let names: Vec<String> = all.iter().filter(meant).map(|hpa| hpa.name.clone()).collect();
+    let names: Vec<String> = match target {
+        // One that cannot be read says so when it is asked for.
+        None => all.names().map(str::to_owned).collect(),
+        Some(target) => {
+            let meant = all.readable().filter(|hpa| hpa.spec.scale_target_ref.is(target));
+            meant.map(|hpa| hpa.name.clone()).collect()
+        }
+    };
     if !names.is_empty() {
         return Ok(names);
     }
@@ -51,7 +56,10 @@ pub(super) async fn names(
     {
         return Err(Error::failed(message).hint(hint));
     }
-    let there = all.iter().map(|hpa| format!("{} ({})", hpa.name, hpa.reference()));
+    if let Some(hint) = all.unreadable() {
+        return Err(Error::failed(message).hint(hint));
+    }
+    let there = all.readable().map(|hpa| format!("{} ({})", hpa.name, hpa.reference()));
     let there: Vec<String> = there.collect();
     Err(Error::failed(message).hint(match there.is_empty() {
         true => "use -n for another namespace".to_owned(),

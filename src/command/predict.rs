@@ -91,6 +91,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     let request = Request::read(&args.names, &args.connection)?;
     let named = request.one("predict")?;
     let mut options = options(&args.controller, &request.connection, &args.filenames, named);
+    options.validate = args.overrides.validate;
     let inputs = args.filenames.iter().map(|input| ("-f", input));
     let inputs = inputs.chain(args.overrides.hpa.iter().map(|input| ("--hpa", input)));
     let inputs = inputs.chain(args.timeline.trace.iter().map(|input| ("--trace", input)));
@@ -277,9 +278,13 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     if let Some(load) = &mut load {
         load.hpa = Some(key);
     }
+    // The answer may have taken long, so it is printed whether or not it can be saved and reported.
+    let mut unwritten = Vec::new();
     if let Some(path) = &args.save {
         let input = manifests.as_ref().unwrap_or(&observed.input);
-        write_saved(path, &Saved::of(&[input], &options.also)?.with_load(load.as_ref()))?;
+        let inputs = [input];
+        let saved = Saved::of(&inputs, &options.also)?.with_load(load.as_ref());
+        unwritten.extend(write_saved(path, &saved).err());
     }
     let hpa = assumed.input.snapshot.hpa.key();
     let mut annotations = String::new();
@@ -287,13 +292,13 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
         match report {
             Report::Junit(path) => {
                 let xml = junit(&hpa, &prediction.expectations);
-                replace(path, |out| out.write_all(xml.as_bytes()))?;
+                unwritten.extend(replace(path, |out| out.write_all(xml.as_bytes())).err());
             }
             Report::Github => {
                 // The runner interprets commands on both streams, and the answer is on the other one.
                 annotations += &github::annotations(&hpa, &prediction.expectations);
                 if let Some(path) = &summary {
-                    append(path, &as_markdown(&prediction, terminal))?;
+                    unwritten.extend(append(path, &as_markdown(&prediction, terminal)).err());
                 }
             }
         }
@@ -309,7 +314,7 @@ pub fn run(args: &Predict, terminal: &Terminal) -> Result<Answer, Error> {
     Ok(Answer {
         text,
         messages,
-        errors: Vec::from_iter(unanswered),
+        errors: unanswered.into_iter().chain(unwritten).collect(),
         exit_code,
         annotations,
         written: None,
@@ -379,8 +384,9 @@ fn check_not_played(args: &TimelineArgs) -> Result<(), Error> {
         ("--passes", *passes),
     ];
     match typed.iter().find(|(_, is_typed)| *is_typed) {
-        Some((flag, _)) => Err(Error::usage(format!("{flag} requires something to play"))
-            .hint("use --for, --trace or --prometheus, or a state that was saved with a load")),
+        Some((flag, _)) => Err(Error::usage(format!("{flag} applies only to a run")).hint(
+            "a run needs --for, --trace, --prometheus, or a state that was saved with a load",
+        )),
         None => Ok(()),
     }
 }

@@ -26,28 +26,46 @@ pub(super) async fn shown<T>(
         return work.await;
     };
     pin!(work);
-    let mut longest = 0;
+    let mut shown = Line { tell, longest: 0 };
     let mut wait = MOMENT;
     loop {
         let pause = sleep(wait);
         pin!(pause);
         match select(work.as_mut(), pause).await {
-            Either::Left((done, _)) => {
-                if terminal.rewrites && longest > 0 {
-                    tell(&format!("\r{:longest$}\r", ""));
-                }
-                return done;
-            }
+            Either::Left((done, _)) => return done,
             Either::Right(_) if terminal.rewrites => {
-                let line = line();
-                longest = longest.max(line.len());
-                tell(&format!("\r{line:longest$}"));
+                shown.rewrite(&line());
                 wait = BETWEEN;
             }
             Either::Right(_) => {
                 tell(&format!("{}\n", line()));
                 return work.await;
             }
+        }
+    }
+}
+
+/// A line of a terminal, which disappears when this is dropped: the work is done, or a signal has ended it.
+struct Line {
+    tell: fn(&str),
+    /// The length of its longest state so far.
+    longest: usize,
+}
+
+impl Line {
+    fn rewrite(&mut self, line: &str) {
+        self.longest = self.longest.max(line.len());
+        let longest = self.longest;
+        (self.tell)(&format!("\r{line:longest$}"));
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        if self.longest > 0 {
+            // A terminal has added `^C`.
+            let longest = self.longest + 2;
+            (self.tell)(&format!("\r{:longest$}\r", ""));
         }
     }
 }
@@ -92,7 +110,7 @@ mod tests {
         let lines = told(Duration::from_millis(1500), true);
         let [states @ .., end] = &lines[..] else { panic!("nothing was told") };
         assert!(states.len() > 1 && states.iter().all(|line| line == "\rlisting the HPAs"));
-        assert_eq!(end, "\r                \r");
+        assert_eq!(end, "\r                  \r");
         assert_eq!(told(Duration::from_millis(1500), false), ["listing the HPAs\n"]);
     }
 }

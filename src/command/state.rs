@@ -9,7 +9,7 @@ use super::named::name;
 use super::past::narrow;
 use super::remember::{learn, open_question, remember, watch};
 use crate::apimachinery::names::shell_word;
-use crate::args::{ConnectionFlags, ControllerArgs, MemoryArgs, Named};
+use crate::args::{ConnectionFlags, ControllerArgs, MemoryArgs, Named, Validate};
 use crate::cluster::Session;
 use crate::cluster::fetch::fetch;
 use crate::cluster::observed;
@@ -161,6 +161,8 @@ pub(super) fn options(
         version: args.kubernetes_version.clone(),
         flags: args.flags,
         gates: args.feature_gates.iter().cloned().collect(),
+        // Nothing here is about to be applied.
+        validate: Validate::Warn,
         also: Vec::new(),
         command_flags: match files {
             [] => CommandFlags::of(connection),

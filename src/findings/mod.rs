@@ -245,7 +245,8 @@ impl Watched {
         Self::all().find(|own| own.as_str() == text).ok_or_else(|| {
             let mut known = conditions.to_vec();
             known.extend(Self::all().map(|it| it.as_str() as &str));
-            unknown(text, &known)
+            let what = if conditions.is_empty() { "finding" } else { "condition or finding" };
+            unknown(what, text, &known)
         })
     }
 
@@ -335,12 +336,12 @@ impl Code {
         known
             .clone()
             .find(|code| code.as_str() == text)
-            .ok_or_else(|| unknown(text, &known.map(Self::as_str).collect::<Vec<_>>()))
+            .ok_or_else(|| unknown("finding", text, &known.map(Self::as_str).collect::<Vec<_>>()))
     }
 }
 
-fn unknown(text: &str, known: &[&str]) -> Error {
-    let error = Error::usage(format!("unknown finding {text:?}"));
+fn unknown(what: &str, text: &str, known: &[&str]) -> Error {
+    let error = Error::usage(format!("unknown {what} {text:?}"));
     let begins = |code: &&str| !text.is_empty() && code.split('-').any(|it| it.starts_with(text));
     let meant: Vec<&str> = match nearest(text, known.iter().copied()) {
         Some(meant) => vec![meant],
@@ -351,6 +352,9 @@ fn unknown(text: &str, known: &[&str]) -> Error {
         [] if ["error", "warning", "info"].contains(&text) => {
             error.hint(format!("findings are named by their codes here, not by severity: {listed}"))
         }
+        [] if known.contains(&"error") => error.hint(format!(
+            "a finding is named by its code or by its severity, which is error, warning or info: {listed}"
+        )),
         [] => error.hint(format!("findings are named by their codes: {listed}")),
         meant => error.hint(format!("did you mean {}?", meant.join(" or "))),
     }

@@ -153,7 +153,7 @@ fn one_word(word: &str, first: bool) -> String {
         return if first { reference(word) } else { word.replace('>', "&gt;") };
     }
     let opened = word.strip_prefix('(').unwrap_or(word);
-    let core = opened.trim_end_matches([',', ';', '.', ':', ')']);
+    let core = opened.trim_end_matches([',', ';', '.', ':', ')', '?']);
     let core = core.strip_suffix('%').filter(|number| is_plain(number)).unwrap_or(core);
     let (before, after) = (&word[..word.len() - opened.len()], &opened[core.len()..]);
     let shown = if is_plain(core) { core.to_owned() } else { code(core) };
@@ -231,6 +231,7 @@ mod tests {
             ("SCALE UP 2 → 4", "SCALE UP 2 → 4"),
             ("80% (2), up to max(2 × 2, 4)", "80% (2), up to max(2 × 2, 4)"),
             ("default/web → x", "<code>default/web</code> → x"),
+            ("is it on? (or off?)", "is it on? (or off?)"),
             ("at 80%, 120%/60% (5%)", "at 80%, <code>120%/60%</code> (5%)"),
         ] {
             assert_eq!(prose(text), shown);

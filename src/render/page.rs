@@ -2,15 +2,15 @@
 //! is applied.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use comfy_table::presets::NOTHING;
 use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Width};
 use owo_colors::{OwoColorize, Style};
-use textwrap::WordSplitter;
 
 use super::chart;
 use super::layout::Layout;
-use super::style::{Styles, clean};
+use super::style::{Styles, clean, wrapped};
 use crate::findings::Severity;
 use crate::report::list::Overview;
 use crate::report::page::Page;
@@ -221,8 +221,7 @@ impl Lines<'_> {
             return vec![text.to_owned()];
         };
         let width = width.saturating_sub(indent).max(MIN_TEXT);
-        let options = textwrap::Options::new(width).word_splitter(WordSplitter::NoHyphenation);
-        textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
+        wrapped(text, width)
     }
 
     /// Writes labels with their texts, which continue below their own start.
@@ -285,6 +284,11 @@ impl Lines<'_> {
             cells.filter(|cell| !has_own_line(place, cell)).map(width_of).max().unwrap_or(0)
         };
         let widths: Vec<usize> = (0..last).map(width).collect();
+        let whole = width_of(INDENT) + widths.iter().map(|width| width + GAP).sum::<usize>();
+        if titled && self.layout.width.is_some_and(|width| whole > width + GAP) {
+            let titles: Vec<String> = rows[0].clone();
+            return self.row_by_row(&titles, &table.columns, &rows[1..]);
+        }
         // Beside a short label, a sentence is wrapped in more than half of the width.
         let half = self.layout.width.unwrap_or(0) / 2;
         let goes_below = |sentence: &str, room: usize| {
@@ -306,8 +310,11 @@ impl Lines<'_> {
             let sentence = &row[last];
             let room = self.layout.width.map(|width| width.saturating_sub(width_of(&prefix)));
             if titled && place == 0 {
-                let style = self.layout.styles.heading;
-                self.paragraph("", &format!("{prefix}{sentence}"), style);
+                // Where the sentences go below, nothing is under their title.
+                let fits = room.is_none_or(|room| width_of(sentence) <= room);
+                let line = format!("{prefix}{}", if fits { sentence } else { "" });
+                let line = line.trim_end().style(self.layout.styles.heading).to_string();
+                self.text += &format!("{line}\n");
             } else if sentence.is_empty() || room.is_some_and(|room| goes_below(sentence, room)) {
                 self.text.push_str(prefix.trim_end());
                 self.text.push('\n');
@@ -337,7 +344,7 @@ impl Lines<'_> {
         if let Some(width) = self.layout.width {
             let width = width.min(usize::from(u16::MAX));
             let Some(widths) = widths(&titles, columns, &rows, width) else {
-                return self.row_by_row(&titles, &rows);
+                return self.row_by_row(&titles, columns, &rows);
             };
             for name in rows.iter_mut().filter_map(|row| row.first_mut()) {
                 *name = broken(name, widths[0]);
@@ -372,19 +379,32 @@ impl Lines<'_> {
         }
     }
 
-    /// Writes each row as its first cell, with the others and their titles below it.
-    fn row_by_row(&mut self, titles: &[String], rows: &[Vec<String>]) {
+    /// Writes each row as the first cells that tell it from the others, with the rest and their titles below them.
+    /// Only numbers need a title beside them.
+    fn row_by_row(&mut self, titles: &[String], columns: &[Column], rows: &[Vec<String>]) {
+        let tells = |count: &usize| {
+            let heads: HashSet<_> = rows.iter().map(|row| &row[..*count]).collect();
+            heads.len() == rows.len()
+        };
+        let count = (1..titles.len()).find(tells).unwrap_or(1);
         for row in rows {
+            let head = titles.iter().zip(columns).zip(row).take(count);
+            let head = head.filter(|(_, cell)| !cell.is_empty());
+            let head = head.map(|((title, (_, numbers)), cell)| match numbers {
+                true => format!("{title} {cell}"),
+                false => cell.clone(),
+            });
+            let head: Vec<String> = head.collect();
             let mut named: Vec<(String, String)> = Vec::new();
-            for (title, cell) in titles.iter().zip(row).skip(1).filter(|(_, cell)| !cell.is_empty())
-            {
+            let rest = titles.iter().zip(row).skip(count);
+            for (title, cell) in rest.filter(|(_, cell)| !cell.is_empty()) {
                 match named.last_mut().filter(|_| title.is_empty()) {
                     // A mark belongs to the cell before it.
                     Some((_, before)) => *before += &format!("  {cell}"),
                     None => named.push((title.clone(), cell.clone())),
                 }
             }
-            self.paragraph("", &row[0], Style::new());
+            self.paragraph("", &head.join(", "), Style::new());
             self.pairs(&named);
         }
     }
@@ -480,7 +500,7 @@ fn width_of(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Layout, Lines};
+    use super::{Layout, Lines, Table};
 
     /// Returns a table on a terminal of a width.
     fn table(width: usize) -> String {
@@ -510,6 +530,56 @@ mod tests {
                 assert!(table.contains(word), "{word} at {width}:\n{table}");
             }
         }
+    }
+
+    #[test]
+    fn the_titles_of_records_stay_on_one_line() {
+        let columns = [("POD", false), ("USAGE", true), ("BECAUSE", false)];
+        let columns = columns.map(|(title, numbers)| (title.into(), numbers));
+        let rows = [["web-5d-abcde", "10m", "has no metrics; until they arrive"]];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
+        let table = Table { columns: columns.to_vec(), rows };
+        let records = |width| {
+            let layout = Layout { width: Some(width), ..Layout::default() };
+            let mut lines = Lines { text: String::new(), layout: &layout };
+            lines.records(&table);
+            lines.text
+        };
+        insta::assert_snapshot!(records(32), @r"
+  POD           USAGE  BECAUSE
+  web-5d-abcde    10m
+      has no metrics; until they
+      arrive
+");
+        insta::assert_snapshot!(records(26), @r"
+  POD           USAGE
+  web-5d-abcde    10m
+      has no metrics;
+      until they arrive
+");
+        insta::assert_snapshot!(records(20), @r"
+web-5d-abcde
+  USAGE    10m
+  BECAUSE  has no metrics;
+           until they arrive
+");
+    }
+
+    #[test]
+    fn a_row_alone_says_what_tells_it_from_the_others() {
+        let columns = [("target.cpu", true), ("window", true), ("REPLICA-HOURS", true)];
+        let columns = columns.map(|(title, numbers)| (title.into(), numbers));
+        let rows = [["80%", "60s", "1211"], ["80%", "300s", "1227"]];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec()).to_vec();
+        let layout = Layout { width: Some(28), ..Layout::default() };
+        let mut lines = Lines { text: String::new(), layout: &layout };
+        lines.grid(&columns, rows);
+        insta::assert_snapshot!(lines.text, @r"
+target.cpu 80%, window 60s
+  REPLICA-HOURS  1211
+target.cpu 80%, window 300s
+  REPLICA-HOURS  1227
+");
     }
 
     #[test]

@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 
 use owo_colors::Style;
+use textwrap::core::Word;
+use textwrap::{Options, WordSeparator, WordSplitter};
 
 use crate::apimachinery::json::{boundary, shortened_to};
 
@@ -82,6 +84,59 @@ pub fn bounded(text: &str) -> Cow<'_, str> {
     lines.map(|line| shortened_to(line, MOST, (MOST / 2, MOST / 4))).collect::<String>().into()
 }
 
+/// Splits text into lines of at most this width where words end. A command in backticks, and any other word that is
+/// longer than a line, stays whole, so that it can be pasted.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let options = Options::new(width)
+        .break_words(false)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .word_separator(WordSeparator::Custom(words));
+    textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
+}
+
+/// The words of a text; what is between two backticks is part of one.
+fn words(text: &str) -> Box<dyn Iterator<Item = Word<'_>> + '_> {
+    let mut rest = text;
+    Box::new(std::iter::from_fn(move || {
+        let mut is_quoted = false;
+        let mut is_after = false;
+        let end = rest.char_indices().find_map(|(at, letter)| {
+            if letter == '`' {
+                is_quoted = if is_quoted { false } else { rest[at + 1..].contains('`') };
+            }
+            let is_space = letter == ' ' && !is_quoted;
+            let ends = is_after && !is_space;
+            is_after = is_space;
+            ends.then_some(at)
+        });
+        let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+        rest = after;
+        (!word.is_empty()).then(|| Word::from(word))
+    }))
+}
+
+/// Wraps a message for a terminal of this width. Its further lines are indented.
+pub fn folded(message: &str, width: usize) -> String {
+    const INDENT: &str = "  ";
+    const LEAST: usize = 20;
+    let width = width.max(LEAST);
+    let mut lines = Vec::new();
+    for line in message.split('\n') {
+        let inner = line.trim_start_matches(' ');
+        let indent = &line[..line.len() - inner.len()];
+        let room = width.saturating_sub(indent.len() + INDENT.len()).max(LEAST);
+        if textwrap::core::display_width(line) <= width {
+            lines.push(line.to_owned());
+            continue;
+        }
+        for (place, part) in wrapped(inner, room).into_iter().enumerate() {
+            let more = if place == 0 { "" } else { INDENT };
+            lines.push(format!("{indent}{more}{part}"));
+        }
+    }
+    lines.join("\n")
+}
+
 /// Whether a terminal would interpret a character, or it hides what is there.
 pub(super) fn is_unsafe(letter: char) -> bool {
     letter.is_control() || is_invisible(letter)
@@ -141,6 +196,31 @@ mod tests {
         assert!(shown.len() < 1000 && shown.contains("a!b"), "{shown}");
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines[0].find('!').unwrap(), lines[1].find('^').unwrap());
+    }
+
+    #[test]
+    fn messages_are_wrapped_between_words_and_commands_stay_whole() {
+        let message = "hint: use `kubectl hpa explain web -n shop --kubeconfig /a/b` or -n, see \
+                       https://example.com/a/very/long/address/of/a/page";
+        let lines = [
+            "hint: use",
+            "  `kubectl hpa explain web -n shop --kubeconfig /a/b` or",
+            "  -n, see",
+            "  https://example.com/a/very/long/address/of/a/page",
+        ];
+        assert_eq!(super::folded(message, 56), lines.join("\n"));
+        for (text, width, lines) in [
+            ("short", 80, &["short"][..]),
+            ("", 80, &[""]),
+            // A backtick without another is a character.
+            ("a lone ` is a letter", 9, &["a lone `", "is a", "letter"]),
+            ("`a b` `c d`", 6, &["`a b`", "`c d`"]),
+            ("a long-flag=of-many-letters b", 10, &["a", "long-flag=of-many-letters", "b"]),
+            ("größe größe", 6, &["größe", "größe"]),
+        ] {
+            assert_eq!(super::wrapped(text, width), lines, "{text}");
+        }
+        assert_eq!(super::folded("error: a\n  b", 80), "error: a\n  b");
     }
 
     #[test]

@@ -449,7 +449,7 @@ fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
     let now = next.pass.input.snapshot.now;
     let (before, who) = match next.leader {
         Leader::Holds(_) | Leader::Seen(_) => {
-            (None, format!("within {period}, at its next sync, the controller"))
+            (None, format!("the controller's next pass (within {period})"))
         }
         Leader::Lapsed(renewed) => (
             Some(format!(
@@ -457,18 +457,18 @@ fn worded(next: &Next, change: Option<Change>) -> Vec<String> {
                  replicas stay as they are.",
                 distance(renewed, now)
             )),
-            "one that takes over".to_owned(),
+            "the first pass after that".to_owned(),
         ),
         Leader::Unknown => (
             Some("Whether a controller is running is unknown.".to_owned()),
-            format!("one that does, at its next sync within {period},"),
+            format!("if one is, its next pass (within {period})"),
         ),
     };
     let explanation = Explanation::new(&next.pass);
     let words = Words { explanation: &explanation, wide: false, symbols: Symbols::ASCII };
     let (_, why) = words.verdict();
     let does = match next.verdict {
-        Verdict::Keeps => format!("keeps the {to}"),
+        Verdict::Keeps => format!("keeps {to}"),
         Verdict::GoesOn if min == max => format!("continues to {min}"),
         Verdict::GoesOn => format!("continues to {min} to {max}"),
         Verdict::Undoes if min == max => format!("reverts this to {min}"),

@@ -16,6 +16,7 @@ use crate::findings::Severity;
 use crate::memory::Knowledge;
 use crate::outlook::Range;
 use crate::saved::objects::OWN_API_VERSION;
+use crate::snapshot::note::Note;
 use crate::snapshot::right::MissingRight;
 use crate::snapshot::{Listed, ScaleError};
 
@@ -239,12 +240,21 @@ impl Explanation<'_> {
             return (worst, format!("{}{more}", first.code.as_str()));
         }
         let absent = match self.pass.input.snapshot.scale {
-            Err(ScaleError::Missing(_)) => Some("the input has no target"),
-            Err(ScaleError::NoReplicas { .. }) => Some("the input has no replicas"),
+            Err(ScaleError::Missing(_)) => {
+                let elsewhere = self.pass.input.notes.iter().find_map(|note| match note {
+                    Note::NoTarget { elsewhere, .. } => elsewhere.as_ref(),
+                    _ => None,
+                });
+                Some(match elsewhere {
+                    Some(own) => format!("the target is in another namespace: {}", own.remedy()),
+                    None => "the input has no target".to_owned(),
+                })
+            }
+            Err(ScaleError::NoReplicas { .. }) => Some("the input has no replicas".to_owned()),
             _ => None,
         };
         if let Some(absent) = absent {
-            return (Some(Severity::Error), absent.to_owned());
+            return (Some(Severity::Error), absent);
         }
         if let Some(lacking) = lacking(&self.pass.decision.outcome.lacking(self.hpa.spec)) {
             // The answer may not depend on it.

@@ -146,7 +146,7 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
         }
         Note::NoDocuments { documents, path } => {
             let command = command(*documents, path.as_deref(), &hpa.namespace);
-            format!("the input has no {}; `{command}` prints them", documents.kind())
+            format!("the input has no {}; `{command}` prints what is missing", documents.kind())
         }
         Note::NoPodMetrics => "the input has a ControllerState but no PodMetrics, so the list of \
                                them is assumed to be empty"
@@ -239,8 +239,15 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
             count(*replicas, "replica")
         ),
 
-        Note::OfManifest { origin, note } => format!("{origin}: {}", text(note, hpa)),
+        Note::OfManifest { origin, note } => match text(note, hpa) {
+            // It names the file, or one in the directory.
+            own if own.strip_prefix(&**origin).is_some_and(|it| it.starts_with([' ', '/'])) => own,
+            own => format!("{origin}: {own}"),
+        },
         Note::FieldIgnored { cause } => format!("ignored: {cause}"),
+        Note::VersionNotServed { kind, stated, served } => format!(
+            "no API server of these rules serves a {kind} in {stated}, which is read as if it did: write it in {served}"
+        ),
         Note::StatusIgnored => {
             "the status in the manifest is ignored, as by the API server: only the controller writes \
              it"
@@ -296,12 +303,25 @@ pub(crate) fn text(note: &Note, hpa: &Hpa) -> String {
              such as a VerticalPodAutoscaler, would set it again",
             container.as_deref().unwrap_or("the pods")
         ),
-        Note::UsageUnknown { containers } => format!(
-            "no pod has run {} yet: the usage is unknown and left out, so that only the requests count, if any; \
-             --cpu {}=VALUE or --memory states it",
-            listed(containers),
-            containers.first().map_or("", |first| first)
-        ),
+        Note::UsageUnknown { containers } => {
+            let first = containers.first().map_or("", |first| first);
+            let metrics = &hpa.spec.metrics;
+            let flags = ["cpu", "memory"].into_iter().filter(|resource| {
+                metrics.iter().any(|spec| spec.is_resource() && spec.name() == *resource)
+            });
+            let flags = flags.map(|resource| format!("--{resource} {first}=VALUE"));
+            let flags: Vec<String> = flags.collect();
+            let states = match flags.len() {
+                0 => String::new(),
+                1 => format!("; {} states it", flags[0]),
+                _ => format!("; {} state it", flags.join(" and ")),
+            };
+            format!(
+                "no pod has run {} yet: the usage is unknown and left out, so that only the requests count, if \
+                 any{states}",
+                listed(containers)
+            )
+        }
         Note::ManifestOfNamespace { manifest, hpa } => {
             format!("the manifest of {manifest} is used for {hpa} and inherits its history")
         }

@@ -208,7 +208,8 @@ fn assume(page: &mut Page, prediction: &Prediction<'_>, symbols: Symbols) {
             None => headline,
         }
     });
-    if prediction.overrides.is_empty() {
+    let supposed = &prediction.explanation.pass.input.surroundings.supposed;
+    if prediction.overrides.is_empty() && supposed.is_none() {
         page.assuming.push("assuming nothing beyond what was observed".to_owned());
     } else {
         let answers = observed.as_deref().map(|observed| [&*page.verdict, observed]);

@@ -23,18 +23,20 @@ pub(crate) use target::resource_of;
 pub(crate) use target::{has_own_scale, is_built_in, is_unscalable, save_command};
 
 use super::file;
+use super::manifest;
+use super::manifest::WorkloadManifest;
 use super::objects::{Api, ApiError, ControllerState, Objects, StatedAs, UndecodedHpa, is_key};
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names;
 use crate::apimachinery::selector::Labels;
 use crate::apiserver::admit;
 use crate::apiserver::admit::AdmissionError;
-use crate::apiserver::convert::hpa_with_unknown_fields;
+use crate::apiserver::convert::{hpa_from_json, hpa_with_unknown_fields};
 use crate::apiserver::default::AdmissionRules;
 use crate::args::Target;
 use crate::error::{Error, listed};
 use crate::snapshot::controller::Controller;
-use crate::snapshot::hpa::{Hpa, METRIC_SOURCE_TYPES, MetricSource, MetricSpec};
+use crate::snapshot::hpa::{Hpa, HpaSpec, METRIC_SOURCE_TYPES, MetricSource, MetricSpec};
 use crate::snapshot::memory::Memory;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
@@ -43,9 +45,9 @@ use crate::snapshot::pod::Pod;
 use crate::snapshot::right::Cause;
 use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::{
-    ScaledObject, Surroundings, TargetElsewhere, Workload, paused,
+    ManifestReplicas, ScaledObject, Surroundings, TargetElsewhere, Workload, paused,
 };
-use crate::snapshot::{Documents, MetricAnswer, Scale, ScaleError, Snapshot};
+use crate::snapshot::{Documents, MetricAnswer, Scale, ScaleError, Snapshot, named};
 use crate::version::Version;
 
 /// Finds the HPA among the objects and collects what its pass needs. `clock` is the system time,
@@ -54,7 +56,7 @@ pub fn assemble(objects: Objects, options: &Options, clock: Timestamp) -> Result
     let object = find(&objects, options)?;
     let namespace = object.namespace.as_deref().unwrap_or(options.default_namespace());
     let controller = settings(&objects, options, &mut Vec::new(), &mut Vec::new())?.controller;
-    let place = Place::new(&objects, namespace, options.default_namespace(), &controller);
+    let place = Place::new(&objects, namespace, options, &controller);
     let own = place.hpas.iter().position(|hpa| std::ptr::eq(hpa.object, object));
     let own = own.unwrap_or_default();
     let mut input = without_pods(&objects, &place, own, options, clock, 0..place.hpas.len())?;
@@ -101,6 +103,8 @@ struct Place<'o> {
     /// Whether it has every pod and its usage once.
     each_once: Result<(), Error>,
     target: ScaleLookup<'o>,
+    /// The workloads that are manifests, beside an HPA that is one, too.
+    manifests: Vec<WorkloadManifest>,
     surroundings: Surroundings,
     /// By the places of the HPAs, those whose selectors are known.
     known: HashMap<usize, Shared<OtherHpa>>,
@@ -122,9 +126,10 @@ impl<'o> Place<'o> {
     fn new(
         objects: &'o Objects,
         namespace: &'o str,
-        default_namespace: &'o str,
+        options: &'o Options,
         controller: &Controller,
     ) -> Self {
+        let default_namespace = options.default_namespace();
         let is_here = |stated: Option<&str>| stated.unwrap_or(default_namespace) == namespace;
         let target = ScaleLookup::of(objects, default_namespace);
         let hpas = objects.hpas.iter().filter(|object| is_here(object.namespace.as_deref()));
@@ -160,6 +165,13 @@ impl<'o> Place<'o> {
             unknown,
             hpas,
             pod_labels: pods.iter().map(|pod| (&*pod.name, &*pod.labels)).collect(),
+            manifests: match objects.state {
+                // Its objects are those of a cluster, cut down to what a pass uses.
+                Some(_) => Vec::new(),
+                None => WorkloadManifest::all(objects, options.validate, |metadata| {
+                    is_here(metadata.namespace.as_deref())
+                }),
+            },
             pods,
             pod_metrics,
             each_once,
@@ -195,6 +207,17 @@ impl<'o> Place<'o> {
         let more = unknown.count();
         notes.extend((more > 0).then_some(Note::UnknownSelectors { more }));
         others
+    }
+
+    /// Returns the other HPAs for a target that the input lacks.
+    fn rivals(&self, own: usize, hpa: &Hpa) -> Vec<Hpa> {
+        let unknown = self.unknown.iter().filter(|(place, _)| *place != own);
+        let of_target = unknown.filter_map(|(_, it)| {
+            let is_missing = matches!(it.why, WhyUnknownSelector::NoTarget(_));
+            it.hpa.as_deref().filter(|_| is_missing)
+        });
+        let target = &hpa.spec.scale_target_ref;
+        of_target.filter(|other| other.spec.scale_target_ref.is_same(target)).cloned().collect()
     }
 }
 
@@ -253,12 +276,25 @@ fn without_pods(
     }
     let Settings { controller, known } = settings(objects, options, &mut basis, &mut notes)?;
 
-    let Found { admitted, scale, .. } = &place.hpas[own];
+    let Found { object, admitted, scale } = &place.hpas[own];
+    let of_manifest = check_hpa(object, &controller.version, options)?;
     let (hpa, admission) = admitted.as_ref().map_err(Clone::clone)?;
     let hpa = hpa.clone();
-    notes.extend(admission.iter().cloned());
-    place.each_once.clone()?;
+    let is_said =
+        |note: &&Note| of_manifest.is_none() || !matches!(note, Note::UnknownFields { .. });
+    notes.extend(admission.iter().filter(is_said).cloned());
     let target = &place.target;
+    let target_manifest = match of_manifest {
+        Some(of_hpa) => {
+            notes.extend(Note::of_manifest(&object.origin, of_hpa));
+            place.manifests.iter().find(|own| target.is_of(&own.object, &hpa))
+        }
+        None => None,
+    };
+    if let Some(own) = target_manifest {
+        notes.extend(Note::of_manifest(&own.origin, own.notes()?));
+    }
+    place.each_once.clone()?;
     let scale = scale.clone()?;
     basis.extend(target.assumption(&hpa).filter(|_| scale.is_ok()));
     let answers = Answers {
@@ -329,6 +365,11 @@ fn without_pods(
         && !place.pods.iter().any(may_be_own);
     let is_absent = lacks_target || matches!(snapshot.scale, Err(ScaleError::Get(_)));
     let elsewhere = if is_absent { target.elsewhere(&snapshot.hpa) } else { None };
+    surroundings.manifest_replicas = target_manifest.and_then(|own| {
+        let (origin, replicas) = (own.origin.clone(), own.object.replicas?);
+        Some(ManifestReplicas { origin, replicas })
+    });
+    surroundings.rivals = place.rivals(own, &snapshot.hpa);
     surroundings.target_elsewhere = elsewhere.map(|workload| {
         let object = place.hpas[own].object;
         TargetElsewhere {
@@ -402,6 +443,7 @@ pub(crate) fn surroundings(
         target_elsewhere: None,
         serves_scale: None,
         manifest_replicas: None,
+        rivals: Vec::new(),
     }
 }
 
@@ -454,10 +496,10 @@ fn once<'o>(kind: &str, names: impl Iterator<Item = &'o str>) -> Result<(), Erro
         [first, ref more @ ..] => {
             let more = match more.len() {
                 0 => String::new(),
-                count => format!(" and {count} more"),
+                count => format!(", and {count} more"),
             };
-            Err(Error::usage(format!("the input has {kind} {first}{more} more than once"))
-                .hint("remove one of the overlapping files"))
+            Err(Error::usage(format!("the input repeats {kind} {first}{more}"))
+                .hint("keep one of each"))
         }
     }
 }
@@ -488,13 +530,16 @@ fn meant<'o>(
     hpas: &'o [UndecodedHpa],
     options: &'o Options,
 ) -> impl Iterator<Item = &'o UndecodedHpa> {
-    hpas.iter().filter(|hpa| {
-        hpa.is_meant(options)
-            && match (&options.namespace, &hpa.namespace) {
-                (Some(wanted), Some(stated)) => wanted == stated,
-                _ => true,
-            }
-    })
+    hpas.iter().filter(|hpa| is_meant(hpa, options))
+}
+
+/// Whether the options select an HPA.
+pub(crate) fn is_meant(hpa: &UndecodedHpa, options: &Options) -> bool {
+    hpa.is_meant(options)
+        && match (&options.namespace, &hpa.namespace) {
+            (Some(wanted), Some(stated)) => wanted == stated,
+            _ => true,
+        }
 }
 
 /// Returns the one HPA that the options select.
@@ -608,8 +653,8 @@ impl UndecodedHpa {
     /// Returns `namespace/name`, or the name alone if no namespace is stated.
     fn key(&self) -> String {
         match &self.namespace {
-            Some(namespace) => format!("{namespace}/{}", self.name),
-            None => self.name.clone(),
+            Some(namespace) => format!("{namespace}/{}", named(&self.name)),
+            None => named(&self.name).to_owned(),
         }
     }
 }
@@ -618,6 +663,12 @@ impl UndecodedHpa {
 fn unknown_in(json: &str) -> Vec<String> {
     let read = hpa_with_unknown_fields(json);
     read.map_or_else(|_| Vec::new(), |(_, unknown)| unknown.messages())
+}
+
+/// Returns the end of that hint: the minimum, which the API server does not name, if the maximum is below it.
+pub(crate) fn bounds(spec: &HpaSpec) -> String {
+    let min = spec.min_replicas.filter(|min| spec.max_replicas < *min);
+    min.map_or_else(String::new, |min| format!("; minReplicas is {min}"))
 }
 
 /// Returns the hint for a manifest or a change that the API server rejects. What it requires may have been stated
@@ -630,6 +681,25 @@ pub(crate) fn rejected(what: &str, unknown: &[String]) -> String {
     }
 }
 
+/// Checks the manifest of an HPA as kubectl does, and returns what is to be said of it; `None` of an HPA that an API
+/// server has accepted.
+fn check_hpa(
+    object: &UndecodedHpa,
+    rules: &Version,
+    options: &Options,
+) -> Result<Option<Vec<Note>>, Error> {
+    // What cannot be decoded is an error of its own.
+    let is_admitted = hpa_from_json(&object.json).map_or(true, |hpa| hpa.is_admitted());
+    if is_admitted {
+        return Ok(None);
+    }
+    let hpa = manifest::read_hpa(object, options.validate)?;
+    let not_served = manifest::check_version(&hpa, &object.origin, rules, options.validate)?;
+    let is_ignored = |note: &Note| matches!(note, Note::FieldIgnored { .. });
+    let ignored = hpa.notes.into_iter().filter(is_ignored);
+    Ok(Some(ignored.chain(not_served).collect()))
+}
+
 /// Returns the HPA as the controller would see it, after the API server.
 fn admitted(
     object: &UndecodedHpa,
@@ -639,8 +709,11 @@ fn admitted(
 ) -> Result<Hpa, Error> {
     let rules = AdmissionRules::new(&controller.version, controller.gates);
     let admitted = admit::admit(&object.json, namespace, rules).map_err(|e| match e {
-        AdmissionError::Invalid(e) => Error::usage(format!("{}: {e}", object.origin))
-            .hint(rejected("manifest", &unknown_in(&object.json))),
+        AdmissionError::Invalid(e) => {
+            let spec = hpa_from_json(&object.json).map(|hpa| hpa.spec).unwrap_or_default();
+            let (hint, bounds) = (rejected("manifest", &unknown_in(&object.json)), bounds(&spec));
+            Error::usage(format!("{}: {e}", object.origin)).hint(format!("{hint}{bounds}"))
+        }
         AdmissionError::Decode(e) => {
             Error::usage(format!("{}: HorizontalPodAutoscaler {}: {e}", object.origin, object.name))
         }

@@ -200,8 +200,18 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
             return Err(Error::usage(format!("failed to read {name}: addresses are not read"))
                 .hint("download the file and name it, or pipe it to -f -"));
         }
+        Err(_) if name.is_empty() => {
+            return Err(Error::usage("-f: the name of the file is empty"));
+        }
         Err(e) => {
-            return Err(Error::usage(format!("failed to read {name}: {}", plain(&e))));
+            let error = Error::usage(format!("failed to read {name}: {}", plain(&e)));
+            let parts: Vec<&str> = name.split(',').collect();
+            let are_files = parts.len() > 1 && parts.iter().all(|part| Path::new(part).exists());
+            return Err(match are_files {
+                true => error
+                    .hint(format!("each file has a flag of its own: -f {}", parts.join(" -f "))),
+                false => error,
+            });
         }
     };
     if !about.is_dir() {
@@ -237,15 +247,34 @@ fn expand(name: &str, notes: &mut Vec<Note>) -> Result<Vec<PathBuf>, Error> {
     }
     if files.is_empty() {
         let error = Error::usage(format!("no .json, .yaml or .yml file in the directory {name}"));
+        directories.retain(|it| has_hpa(it));
         let inside: Vec<String> = directories.iter().map(|it| it.display().to_string()).collect();
         return Err(match &inside[..] {
             [] if links > 0 => error.hint("links that lead out of it are skipped: name the file"),
             [] => error,
-            inside => error.hint(format!("name a directory inside it: {}", listed(inside))),
+            inside => error
+                .hint(format!("name a directory inside it that has an HPA: {}", listed(inside))),
         });
     }
     notes.extend(directories.into_iter().map(|path| Note::DirectorySkipped { path }));
     Ok(files)
+}
+
+/// Whether a file directly in a directory names the kind of an HPA, or of what KEDA makes one of, near its start.
+fn has_hpa(directory: &Path) -> bool {
+    const NEAR: u64 = 1 << 20;
+    let names_kind = |file: &Path| {
+        let mut text = Vec::new();
+        let read = fs::File::open(file).map(|file| file.take(NEAR).read_to_end(&mut text));
+        let text = String::from_utf8_lossy(&text);
+        read.is_ok()
+            && ["HorizontalPodAutoscaler", "ScaledObject"].iter().any(|it| text.contains(it))
+    };
+    let files = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_plain = |file: &PathBuf| {
+        is_listed(file) && fs::symlink_metadata(file).is_ok_and(|about| about.is_file())
+    };
+    files.filter(is_plain).any(|file| names_kind(&file))
 }
 
 /// Returns the system's message; of common failures without the error number, and without the path of a temporary file.

@@ -47,12 +47,12 @@ pub struct Objects {
     pub hpas: Vec<UndecodedHpa>,
     /// Scales.
     pub scales: Vec<ScaleObject>,
-    /// Whether they are manifests: workloads are then kept complete, too.
+    /// Whether they are manifests, whatever uid they have.
     pub are_manifests: bool,
     /// Objects that create pods.
     pub workloads: Vec<Workload>,
-    /// The same objects, complete and in the same order, if they are manifests.
-    pub undecoded_workloads: Vec<Undecoded>,
+    /// The same objects, complete and in the same order, those that are manifests.
+    pub undecoded_workloads: Vec<Option<Undecoded>>,
     /// KEDA's ScaledObjects.
     pub scaled_objects: Vec<ScaledObject>,
     /// The same objects, complete and in the same order.

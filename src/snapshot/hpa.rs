@@ -167,6 +167,13 @@ impl CrossVersionObjectReference {
         }
     }
 
+    /// Whether both are to one object. Discovery has each kind in small letters as well.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        self.group() == other.group()
+            && self.kind.eq_ignore_ascii_case(&other.kind)
+            && self.name == other.name
+    }
+
     /// Whether it is a namespace, whose metrics are requested without its name.
     pub fn is_namespace(&self) -> bool {
         self.group().is_empty() && self.kind == "Namespace"
@@ -406,8 +413,16 @@ impl MetricSpec {
     pub fn flag_name(&self, among: &[Self]) -> String {
         match self.container() {
             Some(container) => format!("{container}={}", self.name()),
+            None if self.is_named_by_no_selector(among) => format!("{}{{}}", self.label(among)),
             None => self.label(among),
         }
+    }
+
+    /// Whether only the lack of a selector tells it from another one.
+    fn is_named_by_no_selector(&self, among: &[Self]) -> bool {
+        let is_without = !self.is_resource() && self.selector().is_empty();
+        let label = self.short_label();
+        is_without && among.iter().any(|it| it.short_label() == label && !it.selector().is_empty())
     }
 
     /// Returns the label that is enough for all but the oddest specs.

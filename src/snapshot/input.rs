@@ -15,7 +15,7 @@ use super::hpa::{Hpa, MetricId, MetricSpec};
 use super::memory::Memory;
 use super::note::Note;
 use super::surroundings::Surroundings;
-use crate::args::Target;
+use crate::args::{Target, Validate};
 use crate::flags::Flags;
 use crate::version::Version;
 
@@ -37,6 +37,8 @@ pub struct Options {
     pub flags: Flags,
     /// Feature gates, which override the input's.
     pub gates: BTreeMap<String, bool>,
+    /// How unknown fields of manifests are treated.
+    pub validate: Validate,
     /// Further metrics to look up; their answers follow those of the HPA's metrics.
     pub also: Vec<MetricSpec>,
     /// The flags of commands to paste.

@@ -348,6 +348,11 @@ pub struct ExternalValue {
     pub timestamp: Option<Timestamp>,
 }
 
+/// Returns a name as it is written where a manifest may lack it.
+pub(crate) fn named(name: &str) -> &str {
+    if name.is_empty() { "(no name)" } else { name }
+}
+
 /// One HPA of a list, with its result, or the reason why it has none.
 #[derive(Debug, Clone)]
 pub struct Listed<T> {
@@ -364,9 +369,9 @@ pub struct Listed<T> {
 impl<T> Listed<T> {
     /// Returns `namespace/name`, or the name alone if its namespace is unknown.
     pub fn key(&self) -> String {
-        match &*self.namespace {
-            "" => self.name.clone(),
-            namespace => format!("{namespace}/{}", self.name),
+        match (&*self.namespace, named(&self.name)) {
+            ("", name) => name.to_owned(),
+            (namespace, name) => format!("{namespace}/{name}"),
         }
     }
 

@@ -293,6 +293,15 @@ pub enum Note {
         /// Why, as the API server warns of it.
         cause: String,
     },
+    /// A manifest is written in a version that no API server of the rules serves.
+    VersionNotServed {
+        /// The kind.
+        kind: String,
+        /// The `apiVersion`.
+        stated: String,
+        /// The one that is served.
+        served: &'static str,
+    },
     /// The manifest of an HPA has a status, which an update ignores.
     StatusIgnored,
     /// A candidate's manifests contain other objects besides the HPA and its target.
@@ -599,6 +608,14 @@ pub enum Unlearnt {
 }
 
 impl Note {
+    /// Returns notes about a manifest.
+    pub(crate) fn of_manifest(origin: &str, notes: Vec<Self>) -> impl Iterator<Item = Self> {
+        let origin = origin.to_owned();
+        notes
+            .into_iter()
+            .map(move |note| Self::OfManifest { origin: origin.clone(), note: note.into() })
+    }
+
     /// That the pods of a target have to be replaced first, in a rolling update unless something else is known.
     pub(crate) fn rollout_first(target: String) -> Self {
         Self::RolloutFirst { target, how: Replacement::Rolling }

@@ -510,6 +510,7 @@ mod wire {
         ConditionStatus, Cow, Deserialize, ManagerSettings, Meta, Phase, ReadyCondition, Requests,
         Serialize, Text, Timestamp, ZERO_TIME, null_as_default, optional_time,
     };
+    use crate::apimachinery::json::time;
 
     #[derive(Serialize, Deserialize, Default)]
     #[serde(default)]
@@ -869,7 +870,11 @@ mod wire {
                         let words = [type_.as_deref(), status.as_deref(), reason.as_deref()];
                         let time = || {
                             let time = last_transition_time.as_deref().map(str::parse);
-                            time.transpose().map_err(A::Error::custom)
+                            time.transpose().map_err(|_| {
+                                let own = words[0].unwrap_or_default();
+                                let form = time::FORM;
+                                A::Error::custom(format!("lastTransitionTime of {own}: {form}"))
+                            })
                         };
                         if words == UNSCHEDULABLE {
                             conditions.unschedulable =

@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::command_flags::CommandFlags;
 use super::evidence::Counted;
-use super::hpa::{CrossVersionObjectReference, HpaSpec, MetricSpec};
+use super::hpa::{CrossVersionObjectReference, Hpa, HpaSpec, MetricSpec};
 use super::pod::{Pod, Requests};
 use super::shared::Shared;
 use super::{MetricAnswer, Scale};
@@ -56,6 +56,8 @@ pub struct Surroundings {
     pub serves_scale: Option<bool>,
     /// The replicas in the target's manifest that is assumed to be applied, if it states any.
     pub manifest_replicas: Option<ManifestReplicas>,
+    /// Other HPAs for the target, if the input lacks it.
+    pub rivals: Vec<Hpa>,
 }
 
 /// Returns the name of a metric in the list of a metrics API, if it is about the kind of object that a
@@ -656,6 +658,11 @@ impl Workload {
         }
     }
 
+    /// Whether it is what people apply rather than what a cluster has.
+    pub(crate) fn is_manifest(&self) -> bool {
+        self.metadata.uid.is_empty() && self.status.is_none()
+    }
+
     /// Whether it is a Rollout of Argo Rollouts.
     pub(crate) fn is_rollout(&self) -> bool {
         self.group == "argoproj.io" && self.kind == "Rollout"
@@ -860,11 +867,11 @@ impl ScaledObject {
             flags.add_to(&format!("kubectl annotate scaledobject {own}{flag} {annotation}-"));
         let away = format!(
             "paused-by-keda: ScaledObject/{name} has the annotation {annotation}={value}, so KEDA \
-             has taken the HPA away; "
+             has deleted the HPA; "
         );
         Some(match self.is_written_by_flagger() {
             true => away + "Flagger does so between releases, and runs another workload instead",
-            false => away + &format!("`{command}` brings it back"),
+            false => away + &format!("after `{command}`, KEDA creates it again"),
         })
     }
 

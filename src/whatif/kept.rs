@@ -42,6 +42,9 @@ pub struct KeptTarget {
     /// Whether each pod requests what the others do, as observed and as assumed.
     #[serde(skip)]
     pub alike: bool,
+    /// Whether there are as many replicas as the HPA allows, so that a proposal adds none.
+    #[serde(skip)]
+    pub at_max: bool,
 }
 
 /// The targets that keep where an HPA scales up, for each utilization of which the requests differ.
@@ -107,6 +110,10 @@ impl KeptTarget {
             scale_up: quantity(scale_up)?,
             exact: scale_up == wanted,
             alike: both.windows(2).all(|pair| pair[0] == pair[1]),
+            at_max: is
+                .scale
+                .as_ref()
+                .is_ok_and(|own| own.spec_replicas >= is.hpa.spec.max_replicas),
         })
     }
 }

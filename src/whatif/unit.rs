@@ -45,6 +45,14 @@ impl Kind {
     }
 }
 
+/// An amount of a resource with a usual unit.
+pub(super) fn example(resource: &str) -> &'static str {
+    match Kind::of(resource) {
+        Kind::Bytes => "512Mi",
+        Kind::Cores | Kind::Other => "250m",
+    }
+}
+
 /// A number without an exponent, with the number of digits after the point.
 fn decimal(number: i64, places: u32) -> String {
     let one = 10_i64.pow(places);

@@ -839,7 +839,7 @@ fn seen_text(markdown: &str) -> Result<String, String> {
             NodeValue::HtmlInline(tag) if tag == "</code>" && in_code => in_code = false,
             NodeValue::HtmlInline(tag) if tag == "<!-- -->" && in_code => {}
             NodeValue::Text(text) => {
-                let looked_up = |c: char| c.is_ascii_punctuation() && !"()-/=>.,;:%'".contains(c);
+                let looked_up = |c: char| c.is_ascii_punctuation() && !"()-/=>.,;:%'?".contains(c);
                 if !in_code && text.contains(looked_up) {
                     return Err(format!("{text:?} stands outside of code"));
                 }

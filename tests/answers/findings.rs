@@ -203,10 +203,10 @@ fn a_report_names_the_remedy_and_does_no_harm() {
         // A reset by whatever has taken the replicas out of its manifest.
         (
             "T05",
-            &["If the chart states replicas, take them out; if not, avoid a replace."],
+            &["If the chart states replicas, take them out. If not, it happens once"],
             &["Take replicas out of the chart"],
         ),
-        ("T06", &["Take replicas out of the manifest"], &["avoid a replace"]),
+        ("T06", &["Take replicas out of the manifest"], &["at each replace"]),
         // A target that is at 0 on purpose.
         (
             "T02",
@@ -1257,7 +1257,7 @@ fn advice() -> String {
 
 The advice of the [findings](findings.md) is of these kinds. What it promises is tested: over all states of users' threads, all recorded passes and moments of
 recorded runs, each command is played on the state in which it is given. *Played* means that the engine runs the pass
-again on the changed state, and the finding is gone or the answer changes as promised, with no other trouble. *Shows* means
+again on the changed state, and the finding is gone or the answer changes as promised, and nothing else goes wrong. *Shows* means
 that the commands only show something, and what they name is there. *Nothing to do* is said only where the finding is
 information, or follows from another one. The rest cannot be played, for the reason in the table.
 

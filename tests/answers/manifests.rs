@@ -116,7 +116,7 @@ fn charts_are_taken_as_they_are_rendered() {
              init container migrate: requests cpu 1 (was none)
              sidecar proxy: requests cpu 50m (was none)
              finding held-by-window
-             note sidecar.yaml: no pod has run proxy yet: the usage is unknown and left out, so that only the requests count, if any; --cpu proxy=VALUE or --memory states it
+             note sidecar.yaml: no pod has run proxy yet: the usage is unknown and left out, so that only the requests count, if any; --cpu proxy=VALUE states it
              stays at 4",
         ),
         (
@@ -650,6 +650,50 @@ fn manifests_alone() {
         ),
         (
             "predict",
+            hpa(&format!("{{{deployment}, minReplicas: 9, maxReplicas: 5}}")),
+            &["--replicas=3", "--cpu=80%"],
+            "would reject this manifest with these causes; minReplicas is 9",
+        ),
+        // What kubectl rejects can be dropped instead.
+        (
+            "predict",
+            hpa(&format!("{{{deployment}, maxReplicas: 5, behaviour: {{}}}}")),
+            &["--replicas=3", "--cpu=80%"],
+            "error: standard input: unknown field \"spec.behaviour\", did you mean \"spec.behavior\"?",
+        ),
+        (
+            "predict",
+            hpa(&format!("{{{deployment}, maxReplicas: 5, behaviour: {{}}}}")),
+            &["--replicas=3", "--cpu=80%", "--validate=warn"],
+            "standard input: ignored: unknown field \"spec.behaviour\", did you mean \"spec.behavior\"?",
+        ),
+        (
+            "predict",
+            hpa(&format!("{{{deployment}, maxReplicas: 5}}")).replace("/v2", "/v2beta2"),
+            &["--replicas=3", "--cpu=80%", "--kubernetes-version=v1.26"],
+            "hint: write it in autoscaling/v2, or state its rules with --kubernetes-version v1.25",
+        ),
+        (
+            "predict",
+            hpa(&format!("{{{deployment}, maxReplicas: 5}}")).replace("/v2", "/v2beta2"),
+            &["--replicas=3", "--cpu=80%", "--kubernetes-version=v1.25"],
+            "STAYS AT 3",
+        ),
+        (
+            "explain",
+            hpa(&format!("{{{deployment}, maxReplicas: 5}}")).replace("/v2", "/v2beta1"),
+            &["--kubernetes-version=v1.25"],
+            "no API server of these rules serves a HorizontalPodAutoscaler in autoscaling/v2beta1",
+        ),
+        // No resource is found by the plural of a kind.
+        (
+            "explain",
+            hpa(&format!("{{{}, maxReplicas: 5}}", target("Deployments"))),
+            &[],
+            "no matches for kind \"Deployments\" in group \"apps\"",
+        ),
+        (
+            "predict",
             hpa(&format!("{{{}, maxReplicas: 5}}", target("DaemonSet"))),
             &["--replicas=3", "--cpu=80%"],
             "error: the kind DaemonSet has no scale: DaemonSet/web cannot be scaled",
@@ -677,6 +721,41 @@ fn manifests_alone() {
         let shown = String::from_utf8_lossy(&shown);
         assert!(shown.contains(expected), "{verb} {flags:?}\n{manifest}\n{shown}");
     }
+}
+
+/// What is stated of whole pods is stated of their new containers, too.
+#[test]
+fn the_usage_of_a_new_container_is_asked_for_where_it_matters() {
+    for (flags, is_asked) in [(&[][..], true), (&["--cpu=80%"], false), (&["--cpu=app=80%"], true)]
+    {
+        let flags = [&["--hpa=sidecar.yaml"], flags].concat();
+        let (_, stdout, stderr) = predict("web", &flags, "");
+        let said = "--cpu proxy=VALUE states it";
+        assert_eq!(stdout.contains(said), is_asked, "{flags:?} {stdout}{stderr}");
+    }
+    for (trace, is_asked) in
+        [("time,cpu\n0s,60%\n10m,60%\n", false), ("time,cpu\n1m,missing\n", false)]
+    {
+        let flags = ["--hpa=sidecar.yaml", "--for=10m", "--trace=-"];
+        let (_, stdout, stderr) = predict("web", &flags, trace);
+        assert_eq!(stdout.contains("has run proxy"), is_asked, "{stdout}{stderr}");
+    }
+}
+
+/// The targets of two HPAs may differ in their group alone, and a note names its file once.
+#[test]
+fn what_two_texts_have_in_common_is_said_once() {
+    let manifest = |group: &str, more: &str| {
+        format!(
+            "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {{name: web}}\nspec:\n  maxReplicas: 5\n\
+             {more}  scaleTargetRef: {{apiVersion: {group}, kind: Deployment, name: web}}\n"
+        )
+    };
+    let (_, _, stderr) = predict("web", &["--hpa=-"], &manifest("extensions/v1beta1", ""));
+    let said = "it scales Deployment.extensions/web, but the HPA scales Deployment.apps/web";
+    assert!(stderr.contains(said), "{stderr}");
+    let (_, stdout, _) = predict("web", &["--hpa=-"], &manifest("apps/v1", "  maxReplicas: 6\n"));
+    assert!(stdout.contains("\n  standard input repeats spec.maxReplicas"), "{stdout}");
 }
 
 /// A share in a trace is one of the running requests: a candidate with half of them has the same load, and
@@ -931,7 +1010,10 @@ fn requests_of_zero_are_told_from_none() {
     // In a run, nothing else says why it has no answer.
     let lacking = text.replace("resources: {requests: {cpu: 50m}}", "stdin: true");
     let (_, stdout, _) = predict("web", &["--hpa", "-", "--for", "10m"], &lacking);
-    assert!(stdout.contains("missing-request: cpu is a share of the requests"), "{stdout}");
+    assert!(
+        stdout.contains("missing-request: the cpu target is a percentage of the request"),
+        "{stdout}"
+    );
     let zero = text.replace("{cpu: 100m, memory: 128Mi}", "{cpu: 0}");
     let none = "restartPolicy: Always, resources: {requests: {cpu: 50m}}";
     for (text, expected) in [
@@ -1032,7 +1114,10 @@ fn findings_are_of_the_pods_after_a_rollout() {
     for at in [&[][..], &["--at=1m"]] {
         let (code, stdout, stderr) = run(&lacking, &[&["--fail-on=missing-request"], at].concat());
         assert_eq!(code, Some(3), "{at:?}: {stderr}{stdout}");
-        assert!(stdout.contains("missing-request: cpu is a share of the requests"), "{stdout}");
+        assert!(
+            stdout.contains("missing-request: the cpu target is a percentage of the request"),
+            "{stdout}"
+        );
     }
     // To ignore a finding of the first pass leaves the later ones.
     let high = ["--max=4", "--target=cpu=20%", "--fail-on=missing-request,at-max", "--at=1m"];
@@ -1100,8 +1185,10 @@ fn notes_and_findings_of_several_candidates_are_told_apart() {
         assert_eq!(code, Some(0), "{stderr}");
         stdout.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let finding = "missing-request: cpu is a share of the requests";
-    let named = |name: &str| format!("missing-request: {name}: cpu is a share of the requests");
+    let finding = "missing-request: the cpu target is a percentage of the request";
+    let named = |name: &str| {
+        format!("missing-request: {name}: the cpu target is a percentage of the request")
+    };
     let said = run(&[&one, &third]);
     assert!(said.contains(finding), "{said}");
     let said = run(&[&one, &other, &third]);

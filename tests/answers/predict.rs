@@ -588,14 +588,14 @@ fn what_cannot_be_is_refused_with_what_can() {
     for (flags, message, hint) in [
         (
             "--cpu=80%%",
-            "--cpu 80%%: 80%%: not a value",
+            "--cpu 80%%: not a value",
             "a value is a percentage of the request \
                                                          (80%)",
         ),
-        ("--cpu=NaN", "--cpu NaN: NaN: not a value", "a value is"),
-        ("--cpu=-250m", "--cpu -250m: -250m: must not be negative", "a value is"),
-        ("--cpu=-110%", "--cpu -110%: -110%: must not be negative", "a value is"),
-        ("--cpu=1e400", "--cpu 1e400: 1e400: larger than any metric can be", "a value is"),
+        ("--cpu=NaN", "--cpu NaN: not a value", "a value is"),
+        ("--cpu=-250m", "--cpu -250m: must not be negative", "a value is"),
+        ("--cpu=-110%", "--cpu -110%: must not be negative", "a value is"),
+        ("--cpu=1e400", "--cpu 1e400: larger than any metric can be", "a value is"),
         ("--metric=cpu", "--metric cpu: not of the form NAME=VALUE", "a value is"),
         ("--metric=rps=1", "the HPA has no metric rps", "it has cpu"),
         ("--memory=app=1", "the HPA has no metric memory in app", "it has cpu"),
@@ -699,8 +699,13 @@ fn what_cannot_be_is_refused_with_what_can() {
             "--set maxreplicas: the spec has no such field",
             "did you mean maxReplicas?",
         ),
-        ("--set=maxReplicas=x", "the API server would reject the spec", ""),
-        ("--set=metrics[2].type=Pods", "the list has 1 entries, so it has no [2]", ""),
+        ("--set=maxReplicas=x", "the API server would reject the spec", "x is text, because"),
+        ("--target=cpu", "--target cpu: not of the form", "such as --target cpu=70%"),
+        ("--target=70%", "--target 70%: not of the form", "such as --target cpu=70%"),
+        ("--missing=-1", "--missing -1: must not be negative", ""),
+        ("--cpu=", "--cpu: the value is missing", ""),
+        ("--memory=90%", "--memory 90%: the HPA has no metric memory", "it has cpu"),
+        ("--set=metrics[2].type=Pods", "there is no [2] in a list of 1", ""),
         ("--set=maxReplicas.a=1", "the parent of a is not an object", ""),
         ("--set=metrics[0].resource.name=memory --set=metrics[0].resource=null", "overlap", ""),
     ] {
@@ -943,6 +948,23 @@ fn the_usage_of_a_container_is_part_of_that_of_its_pods() {
     assert_eq!(error.message, "cpu: the usage of log, proxy is unknown");
 }
 
+/// At the maximum a pass only proposes more replicas.
+#[test]
+fn a_target_that_keeps_is_not_said_to_add_replicas_at_the_maximum() {
+    for (flags, said) in
+        [(&[][..], " to add replicas "), (&["--max=2"], " to propose more replicas ")]
+    {
+        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa")
+            .args(["predict", "nginx-deployment", "-f", "examples/nginx", "--request=cpu=30m"])
+            .args(flags)
+            .output()
+            .expect("it runs");
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        let row = stdout.lines().find(|line| line.contains("target of cpu")).expect("a row");
+        assert!(row.contains(said), "{row}");
+    }
+}
+
 #[test]
 fn the_target_that_keeps_where_an_hpa_scales_up_is_what_the_engine_says() {
     let assumed = |input: &Input, flags: &str| {
@@ -1117,9 +1139,15 @@ fn containers_and_selectors_narrow_a_metric() {
         assert_eq!(found, proposals, "{flags:?}");
     }
     for (flag, message) in [
-        ("--cpu=80%", "cpu is ambiguous: cpu in app, cpu in side"),
-        ("--metric=depth=1", "depth is ambiguous: depth{queue=a}, depth{queue=b}"),
-        ("--metric=depth{queue=c}=1", "the HPA has no metric depth{queue=c}"),
+        ("--cpu=80%", "--cpu 80%: cpu is ambiguous: cpu in app, cpu in side"),
+        (
+            "--metric=depth=1",
+            "--metric depth=1: depth is ambiguous: depth{queue=a}, depth{queue=b}",
+        ),
+        (
+            "--metric=depth{queue=c}=1",
+            "--metric depth{queue=c}=1: the HPA has no metric depth{queue=c}",
+        ),
         ("--metric=depth{queue=a}=80%", "depth{queue=a} is not a resource, so it has no request"),
         ("--pod=web-1:depth{queue=a}=8", "depth{queue=a} has no value for each pod"),
         ("--target=depth{queue=a}=80%", "--target: 80% is not a target of depth{queue=a}"),

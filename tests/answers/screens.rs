@@ -77,7 +77,7 @@ rules of v1.36.2, at 2026-11-21T07:06:44Z
   SCALE UP 4 → 8
   cpu keeps the replicas, because pods without usable metrics make the result
   ambiguous; the higher recommendation of 258 from 15s ago still holds, which
-  raises it to 258; one pass may at most double the current 4.
+  raises the result to 258; one pass may at most double the current 4.
 
 FINDINGS
   uncounted-pods: 2 of 4 pods do not count (nginx-deployment-596d9ffddd-9xkzq
@@ -266,7 +266,7 @@ NEXT PASSES, IF THE METRICS KEEP PROPOSING 8
 fn an_old_manifest_with_three_metrics() {
     insta::assert_snapshot!(screen("podinfo", &["examples/podinfo"], false, &narrow()), @r#"
 default/podinfo → Deployment/podinfo
-rules of v1.37.0, at 2026-11-21T07:00:00Z
+rules of v1.25.9, at 2026-11-21T07:00:00Z
 
   STAYS AT 2
   cpu proposes 1 replica; the higher recommendation of 2 from 15s ago still
@@ -282,7 +282,7 @@ cpu            2% (2m)     80%   0.025  2 ready         1  highest
 memory          12.4Mi   200Mi  0.0619  2 ready         1
 http_requests    0.899      10  0.0899  2 ready         1
 
-  Assuming the rules of v1.37.0 (-o wide for more).
+  -o wide shows the evidence, with commands to paste.
 "#);
 }
 
@@ -375,9 +375,10 @@ desiredReplicas  4                      5
 cpu              50% (50m)              60% (60m)              10s ago
 AbleToScale      True ReadyForNewScale  True SucceededRescale
   unexplained  nothing that was read explains desiredReplicas, cpu and
-               AbleToScale: the time at which the status was written is unknown
-               (kubectl get --show-managed-fields includes it); the controller's
-               flags, version or feature gates may differ from the assumed ones
+               AbleToScale; possible causes: the time at which the status was
+               written is unknown (kubectl get --show-managed-fields includes
+               it); the controller's flags, version or feature gates may differ
+               from the assumed ones
 "#);
     insta::assert_snapshot!(last_written("two HPAs for the same pods", false), @r#"
 LAST STATUS, written 15s ago, last scaled 60m ago
@@ -681,7 +682,7 @@ fn a_hold_says_how_long_it_counts() {
     let case = written::CASES.iter().find(|it| it.name == "a recommendation that holds");
     let higher = case.expect("a case").input();
     insta::assert_snapshot!(said_of_memory(&higher), @r#"
-cpu is at 100% of its target, within the tolerance (90% to 110%), and keeps the replicas; the higher recommendation of 6 from 50s ago still holds, which raises it to 6.
+cpu is at 100% of its target, within the tolerance (90% to 110%), and keeps the replicas; the higher recommendation of 6 from 50s ago still holds, which raises the result to 6.
 stabilization: 6 was recommended 50s ago and counts for 5m
 1 recommendation and 0 scale events (stated in the input)
 "#);
@@ -694,7 +695,7 @@ cpu is at 100% of its target, within the tolerance (90% to 110%), and keeps the 
 "#);
     let up = down.replace(r#""cpu":"50m""#, r#""cpu":"80m""#);
     insta::assert_snapshot!(said_of_memory(&up.replace(r#""replicas":6,"#, r#""replicas":5,"#)), @r#"
-cpu proposes 7 replicas; the lower recommendation of 5 from 50s ago still holds, which lowers it to 5.
+cpu proposes 7 replicas; the lower recommendation of 5 from 50s ago still holds, which lowers the result to 5.
 stabilization: 5 was recommended 50s ago and counts for 1m
 1 recommendation and 0 scale events (stated in the input)
 "#);

@@ -85,7 +85,7 @@ fn template() -> Value {
     let requests = json!({"cpu": "1", "memory": "1Gi"});
     json!({
         "metadata": {"labels": {"app": "web"}},
-        "spec": {"containers": [{"name": "app", "resources": {"requests": requests}}]},
+        "spec": {"containers": [{"name": "app", "image": "web:1", "resources": {"requests": requests}}]},
     })
 }
 
@@ -276,13 +276,21 @@ fn metrics_of_one_name_are_told_apart() {
     assert_eq!(proposals(&groups, &flags), Ok(vec![Some(6), Some(9)]));
 
     for (hpa, flags, want) in [
-        (&rps, &["--metric", "rps=30"], "rps is ambiguous: Pods/rps, External/rps"),
+        (
+            &rps,
+            &["--metric", "rps=30"],
+            "--metric rps=30: rps is ambiguous: Pods/rps, External/rps",
+        ),
         (&rps, &["--target", "rps=5"], "rps is ambiguous: Pods/rps, External/rps"),
-        (&rps, &["--metric", "Object/rps=3"], "the HPA has no metric Object/rps"),
+        (
+            &rps,
+            &["--metric", "Object/rps=3"],
+            "--metric Object/rps=3: the HPA has no metric Object/rps",
+        ),
         (
             &groups,
             &["--metric", "hits on Ingress/web=3"],
-            "hits on Ingress/web is ambiguous: hits on Ingress.extensions/web, hits on \
+            "--metric hits on Ingress/web=3: hits on Ingress/web is ambiguous: hits on Ingress.extensions/web, hits on \
              Ingress.networking.k8s.io/web",
         ),
     ] {
@@ -342,10 +350,10 @@ fn what_is_missing_is_asked_for() {
     };
     let mut no_count = deployment(1);
     no_count["spec"]["replicas"] = Value::Null;
-    let mut second = hpa(share);
-    second["metadata"]["name"] = "second".into();
-    let other = json!({"apiVersion": "apps/v1", "kind": "Deployment",
-        "metadata": {"name": "other", "namespace": "default"}, "spec": {}});
+    let other = |uid: &str| {
+        json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "other", "namespace": "default", "uid": uid}, "spec": {}})
+    };
     for (documents, flags, expected) in [
         (vec![hpa(share)], &["--cpu=90%"][..], Err("the replicas of Deployment/web are unknown")),
         (
@@ -381,16 +389,13 @@ fn what_is_missing_is_asked_for() {
             Err("the replicas of Deployment/web are unknown"),
         ),
         (vec![hpa(share), no_count], &["--cpu=90%", "--replicas=3"], Ok(4)),
-        (
-            vec![hpa(share), second],
-            &["--cpu=90%", "--replicas=3"],
-            Err("the HPA default/second has the same target: the controller scales neither"),
-        ),
         (vec![scaled_object.clone()], &["--cpu=90%", "--replicas=3"], Ok(4)),
         (vec![scaled_object, deployment(3)], &["--cpu=90%"], Ok(4)),
-        // The target is another one than those that are there.
+        // Manifests beside it say nothing of the target.
+        (vec![hpa(share), other("")], &["--cpu=90%", "--replicas=3"], Ok(4)),
+        // The target is another one than those that a cluster has.
         (
-            vec![hpa(share), other],
+            vec![hpa(share), other("u")],
             &["--cpu=90%", "--replicas=3"],
             Err("the pods of the target are unknown: deployments.apps \"web\" not found"),
         ),
@@ -588,26 +593,254 @@ fn assumed_containers_are_told() {
     }
 }
 
-/// The API server rejects a Deployment that does not select its own pods.
+/// Two HPAs for one target, one of which KEDA may create, keep each other from scaling, also where the input lacks
+/// the target.
 #[test]
-fn a_target_that_the_api_server_would_reject_is_refused() {
+fn a_second_hpa_for_the_target_is_found() {
     let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
-    let mut other_labels = deployment(3);
-    other_labels["spec"]["template"]["metadata"]["labels"] = json!({"app": "api"});
-    let mut patch = deployment(3);
-    patch["spec"] = json!({"replicas": 3});
-    for (target, cause) in [
-        (
-            other_labels,
-            "Deployment/web: spec.template.metadata.labels: Invalid value: {\"app\":\"api\"}: `selector` does \
-             not match template `labels`",
-        ),
-        (patch, "Deployment/web: spec.selector: Required value"),
+    let mut second = hpa(share);
+    second["metadata"]["name"] = "second".into();
+    let elsewhere =
+        build::with(second.clone(), &json!({"spec": {"scaleTargetRef": {"name": "db"}}}));
+    let scaled_object = |name: &str, uid: &str| {
+        json!({
+            "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+            "metadata": {"name": name, "namespace": "default", "uid": uid},
+            "spec": {"scaleTargetRef": {"name": "web"}, "minReplicaCount": 1,
+                "triggers": [{"type": "cpu", "metricType": "Utilization", "metadata": {"value": "70"}}]},
+        })
+    };
+    // Only KEDA knows its metric, which does not matter beside another HPA.
+    let mut open = scaled_object("events", "");
+    open["spec"]["triggers"][0] = json!({"type": "external", "metadata": {"scalerAddress": "a:1"}});
+    // KEDA makes nothing of it.
+    let mut paused = scaled_object("web", "");
+    paused["metadata"]["annotations"] = json!({"autoscaling.keda.sh/paused": "true"});
+    for (documents, other) in [
+        (vec![hpa(share)], None),
+        (vec![hpa(share), second.clone()], Some("default/second")),
+        (vec![hpa(share), elsewhere], None),
+        (vec![hpa(share), scaled_object("web", "")], Some("default/keda-hpa-web")),
+        (vec![scaled_object("web", ""), scaled_object("b", "")], Some("default/keda-hpa-b")),
+        (vec![hpa(share), open], Some("default/keda-hpa-events")),
+        (vec![hpa(share), paused], None),
+        // That of a cluster has its HPA already, which the input may lack.
+        (vec![hpa(share), scaled_object("web", "u")], None),
     ] {
-        let e = predict(&[hpa(share), target], &words(&["--cpu=90%"])).expect_err("an error");
-        assert_eq!(&*e.message, cause);
-        assert_eq!(e.hint.as_deref(), Some("the API server would reject this manifest"));
+        for target in [None, Some(deployment(3))] {
+            let documents: Vec<Value> = documents.iter().cloned().chain(target).collect();
+            let flags = words(&["--cpu=90%", "--replicas=3"]);
+            let pass = predict(&documents, &flags).expect("an answer");
+            let after = if other.is_some() { 3 } else { 4 };
+            assert_eq!(pass.decision.replicas_after(), Some(after), "{documents:?}");
+            let published = published(&pass);
+            let found = published["findings"].to_string();
+            assert_eq!(found.contains("shared-pods"), other.is_some(), "{found}");
+            let others = pass.input.snapshot.other_hpas.iter();
+            let others: Vec<String> = others.map(|own| own.hpa.key()).collect();
+            assert_eq!(others, Vec::from_iter(other), "{documents:?}");
+            let unknown = notes_of(&pass).iter().any(|note| note.contains("selects the same pods"));
+            assert!(!unknown || other.is_none(), "{:?}", notes_of(&pass));
+        }
     }
+}
+
+/// Replicas in a manifest are set whenever it is applied, whichever way it is given.
+#[test]
+fn replicas_in_the_manifest_of_the_target_are_found() {
+    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let mut unstated = deployment(3);
+    unstated["spec"]["replicas"] = Value::Null;
+    let running = |mut object: Value| {
+        object["metadata"]["uid"] = "u".into();
+        object
+    };
+    for (documents, is_found) in [
+        ([hpa(share), deployment(3)], true),
+        ([hpa(share), unstated], false),
+        // What runs has replicas in any case.
+        ([hpa(share), running(deployment(3))], false),
+        ([hpa(share), build::with(deployment(3), &json!({"status": {"replicas": 3}}))], false),
+        ([running(hpa(share)), deployment(3)], false),
+    ] {
+        let pass = predict(&documents, &words(&["--cpu=90%", "--replicas=3"])).expect("an answer");
+        let found = published(&pass)["findings"].to_string();
+        assert_eq!(found.contains("other-writer"), is_found, "{documents:?}: {found}");
+    }
+}
+
+/// A manifest passes the same checks as one of `--hpa`. What has a uid has passed its API server.
+#[test]
+fn manifests_that_kubectl_or_the_api_server_would_reject_are_refused() {
+    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let spec = "manifest: Deployment/web: spec";
+    let container = format!("{spec}.template.spec.containers[0]");
+    let target = |patch: Value| build::with(deployment(3), &json!({"spec": patch}));
+    let of_pods = |patch: Value| target(json!({"template": {"spec": patch}}));
+    let of_container = |patch: Value| {
+        let mut target = deployment(3);
+        let own = &mut target["spec"]["template"]["spec"]["containers"][0];
+        *own = build::with(own.clone(), &patch);
+        target
+    };
+    let requests = |requests: Value| of_container(json!({"resources": {"requests": requests}}));
+    let in_version = |version: &str| build::with(deployment(3), &json!({"apiVersion": version}));
+    let unserved = |version: &str| {
+        format!(
+            "manifest: Deployment/web: no matches for kind \"Deployment\" in version \"{version}\""
+        )
+    };
+    let old = build::with(hpa(share), &json!({"apiVersion": "autoscaling/v2beta2"}));
+    let typo = build::with(hpa(share), &json!({"spec": {"behavior": {"scaleup": {}}}}));
+    let mut of_v1 = hpa(share);
+    of_v1["apiVersion"] = "autoscaling/v1".into();
+    let scaled_object = json!({
+        "apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"scaleTargetRef": {"name": "web"}, "minReplicaCounts": 5,
+            "triggers": [{"type": "cpu", "metricType": "Utilization", "metadata": {"value": "70"}}]},
+    });
+    let valid = || hpa(share);
+    let cpus = "resources.requests[cpus]: Invalid value: \"cpus\": must be a standard resource";
+    for (own, target, cause) in [
+        (
+            valid(),
+            target(json!({"template": {"metadata": {"labels": {"app": "api"}}}})),
+            format!(
+                "{spec}.template.metadata.labels: Invalid value: {{\"app\":\"api\"}}: `selector` does not match \
+                 template `labels`"
+            ),
+        ),
+        (
+            valid(),
+            target(json!({"selector": null})),
+            format!("{spec}.selector: Required value"),
+        ),
+        (valid(), target(json!({"replicas": -1})), format!("{spec}.replicas: Invalid value: -1: must be")),
+        (valid(), of_pods(json!({"containers": []})), format!("{spec}.template.spec.containers: Required")),
+        (valid(), target(json!({"template": {"spec": null}})), format!("{spec}.template.spec.containers: Req")),
+        (
+            valid(),
+            of_pods(json!({"restartPolicy": "Never"})),
+            format!(
+                "{spec}.template.spec.restartPolicy: Unsupported value: \"Never\": supported values: \"Always\""
+            ),
+        ),
+        (valid(), of_container(json!({"image": null})), format!("{container}.image: Required value")),
+        (valid(), of_container(json!({"name": "App_1"})), format!("{container}.name: Invalid value")),
+        (valid(), requests(json!({"cpu": "-1"})), format!("{container}.resources.requests[cpu]: Invalid")),
+        (
+            valid(),
+            requests(json!({"cpus": "1"})),
+            format!("{container}.{cpus} type or fully qualified; {}.{cpus} for containers", &container[26..]),
+        ),
+        (
+            valid(),
+            of_container(json!({"resources": {"request": {"cpu": "1"}}})),
+            format!(
+                "manifest: Deployment/web: unknown field \"spec.template.spec.containers[0].resources.request\", \
+                 did you mean \"spec.template.spec.containers[0].resources.requests\"?"
+            ),
+        ),
+        (valid(), in_version("apps/v1beta1"), unserved("apps/v1beta1")),
+        (valid(), in_version("extensions/v1beta1"), unserved("extensions/v1beta1")),
+        (
+            old,
+            deployment(3),
+            "manifest: no matches for kind \"HorizontalPodAutoscaler\" in version \"autoscaling/v2beta2\""
+                .to_owned(),
+        ),
+        (
+            typo,
+            deployment(3),
+            "manifest: unknown field \"spec.behavior.scaleup\", did you mean \"spec.behavior.scaleUp\"?".to_owned(),
+        ),
+        (of_v1, deployment(3), "manifest: unknown field \"spec.metrics\"".to_owned()),
+        (
+            scaled_object,
+            deployment(3),
+            "manifest: unknown field \"spec.minReplicaCounts\", did you mean \"spec.minReplicaCount\"?".to_owned(),
+        ),
+    ] {
+        let flags = words(&["--cpu=90%", "--replicas=3"]);
+        let e = predict(&[own.clone(), target.clone()], &flags).expect_err("an error");
+        assert!(e.message.starts_with(&cause), "{}\n{cause}", e.message);
+        // With --hpa it is the same.
+        let documents = build::list([own.clone(), target.clone()]);
+        let mut objects = Objects { are_manifests: true, ..Objects::default() };
+        read_text(&documents, "manifest", &mut objects).expect("documents");
+        let options = Options { name: "web".to_owned(), ..Options::default() };
+        let supposed = suppose(&[hpa(share), deployment(3)], &flags, &[]).expect("pods");
+        let other = Candidate::find(&objects, &options, "manifest", Validate::Strict);
+        let other = other.and_then(|own| {
+            let (input, mut assumptions) = supposed;
+            assumptions.replace_hpa(own);
+            apply(input, &assumptions)
+        });
+        assert_eq!(other.map(|_| ()).map_err(|e| (e.message, e.hint)), Err((e.message, e.hint)));
+        // An API server has accepted both, or only the target.
+        let uid = json!({"metadata": {"uid": "u"}});
+        let template = &target["spec"]["template"];
+        let is_whole = template["spec"]["containers"][0].is_object() && target["spec"]["selector"].is_object();
+        if own["kind"] != "ScaledObject" && is_whole {
+            let stored = [own.clone(), target.clone()].map(|it| build::with(it, &uid));
+            predict(&stored, &flags).unwrap_or_else(|e| panic!("{}", e.message));
+        }
+    }
+}
+
+/// No usage is that of a container that the pods do not have, so nothing is asked for.
+#[test]
+fn a_container_that_no_pod_has_is_answered_for() {
+    let [(share, ..), _, (of_container, ..), ..] = &metrics()[..] else { panic!("there are more") };
+    let other =
+        build::with(of_container.clone(), &json!({"containerResource": {"container": "nope"}}));
+    let mut both = hpa(share);
+    both["spec"]["metrics"] = json!([share, other]);
+    for (own, flags, after, unread) in [
+        (hpa(&other), &[][..], Some(3), 0),
+        (both.clone(), &["--cpu=90%"], Some(4), 0),
+        (both, &[], None, 1),
+    ] {
+        let pass = predict(&[own, deployment(3)], &words(flags)).expect("a pass");
+        let outcome = &pass.decision.outcome;
+        assert_eq!(outcome.unread.len(), unread, "{flags:?}");
+        if after.is_some() {
+            assert_eq!(pass.decision.replicas_after(), after);
+        }
+        assert!(published(&pass)["findings"].to_string().contains("unknown-container"));
+        let notes = notes_of(&pass);
+        assert!(!notes.iter().any(|note| note.contains("nope=")), "{notes:?}");
+    }
+    // Where nothing is known of the pods, they have it.
+    let pass = predict(&[hpa(&other)], &words(&["--replicas=3"])).expect("a pass");
+    assert_eq!(pass.decision.outcome.unread.len(), 1);
+}
+
+/// Of two metrics of one name, a flag names the one that has no selector by empty braces.
+#[test]
+fn a_metric_without_a_selector_is_told_from_one_with() {
+    let average = json!({"type": "AverageValue", "averageValue": "10"});
+    let mut own =
+        hpa(&json!({"type": "Pods", "pods": {"metric": {"name": "lag"}, "target": average}}));
+    let selector = json!({"matchLabels": {"q": "a"}});
+    let external = json!({"type": "External",
+        "external": {"metric": {"name": "lag", "selector": selector}, "target": average}});
+    own["spec"]["metrics"].as_array_mut().expect("a list").push(external);
+    let pass = predict(std::slice::from_ref(&own), &words(&["--replicas=3"])).expect("a pass");
+    let metrics = &pass.input.snapshot.hpa.spec.metrics;
+    let names: Vec<String> = metrics.iter().map(|own| own.flag_name(metrics)).collect();
+    assert_eq!(names, ["lag{}", "lag{q=a}"]);
+    let values = names.iter().map(|name| format!("--metric={name}=30"));
+    let flags: Vec<String> = values.chain(words(&["--replicas=3"])).collect();
+    assert_eq!(predict(&[own], &flags).expect("an answer").decision.replicas_after(), Some(6));
+    let one = &metrics[..1];
+    assert_eq!(one[0].flag_name(one), "lag");
+}
+
+#[test]
+fn a_controller_has_the_selector_of_its_template() {
+    let [(share, ..), ..] = &metrics()[..] else { panic!("there are more") };
     // A ReplicationController has a default.
     let mut controller = deployment(3);
     controller["apiVersion"] = "v1".into();
@@ -814,7 +1047,7 @@ fn hints_name_what_gives_the_answer() {
             "apps/v1",
             "Deployment",
             &["--cpu=90%", "--replicas=0"],
-            "without pods nothing is measured: leave the value out, or state --replicas",
+            "without pods nothing is measured: leave the value out, or suppose some, such as --replicas 3",
         ),
     ] {
         let e = predict(&[of_kind(version, kind)], &words(flags)).expect_err("an error");

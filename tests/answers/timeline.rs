@@ -232,7 +232,11 @@ fn a_trace_is_read_from_standard_input_and_plays_to_its_end() {
 fn what_cannot_be_played_is_refused() {
     for (flags, stdin, message) in [
         (&["--for=0s"][..], "", "error: 0s is too short for a pass every 15s\n"),
-        (&["--for=1m", "--sync-period=0s"], "", "error: 1m is too short for a pass every 0s\n"),
+        (
+            &["--for=1m", "--sync-period=0s"],
+            "",
+            "error: --sync-period 0s: a run needs time between its passes\n",
+        ),
         (
             &["--for=5000h"],
             "",
@@ -249,8 +253,8 @@ fn what_cannot_be_played_is_refused() {
             "error: invalid value 'soon' for '--for <DURATION>': not a duration such as 5m, 1m30s, \
              or 90 for seconds\n",
         ),
-        (&["--ready-after=10s"], "", "error: --ready-after requires something to play\n"),
-        (&["--at=5m"], "", "error: --at requires something to play\n"),
+        (&["--ready-after=10s"], "", "error: --ready-after applies only to a run\n"),
+        (&["--at=5m"], "", "error: --at applies only to a run\n"),
         (&["--for=10m", "--at=5m"], "", "error: --at requires pods that change\n"),
         (&["--for=10m", "--at=5m", "--max=9"], "", "error: --at requires pods that change\n"),
         (
@@ -267,7 +271,7 @@ fn what_cannot_be_played_is_refused() {
             &["--trace=-"],
             "time,cpu\n5s,\n9s,80\n",
             "error: the trace standard input:3: column 2: not in a unit of cpu\n\
-             hint: values have units, such as 80% of the requests, 500m cores, or 512Mi\n",
+             hint: a value has a unit: 80% (of the request), 500m (half a core) or 512Mi\n",
         ),
         (&["--trace=gone.csv"], "", "error: failed to read gone.csv: no such file or directory\n"),
         (&["--trace=-"], "", "error: failed to read the trace standard input:1: it is empty\n"),

@@ -372,10 +372,13 @@ fn a_server_that_hangs_has_a_time() {
         cluster.fault(When::on(path), fault);
         let server = Server::start(cluster);
         let begun = Instant::now();
-        explain(&server, &["--request-timeout", "1s"]).fails(1, &[
-            "Unable to connect to the server: timed out after 1s waiting for an answer of 127.0.0.1:",
-            "hint: increase --request-timeout",
-        ]);
+        explain(&server, &["--request-timeout", "1s"]).fails(
+            1,
+            &[
+                "Unable to connect to the server: timed out after 1s waiting for 127.0.0.1:",
+                "hint: increase --request-timeout",
+            ],
+        );
         assert!(begun.elapsed() < LONGEST / 3, "{path}");
     }
     // For one of the metrics APIs, this is an outcome as well.

@@ -100,6 +100,39 @@ fn several_are_listed_and_none_is_an_error() {
     );
 }
 
+/// It may have the target that was named, and may select the same pods.
+#[test]
+fn an_hpa_that_cannot_be_read_stays_in_sight() {
+    let mut cluster = cluster();
+    let change = |hpa: &mut Value| hpa["spec"]["maxReplicas"] = json!("ten");
+    cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", ["shop", "cart"], change);
+    let server = Server::start(cluster);
+    let why = "spec.maxReplicas: a string, expected a 32-bit integer";
+    let unknown = "unknown whether the HPA shop/cart selects the same pods: it cannot be read: ";
+    for words in [&["explain", "web"][..], &["explain", "deploy/web"], &["predict", "web"]] {
+        let ran = ask(&server, "admin", &[words, &["-n", "shop"]].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let [note, cause] = [unknown, why].map(|part| ran.stdout.contains(part));
+        assert!(note && cause, "{}", ran.stdout);
+    }
+    let ran = ask(&server, "admin", &["apply", "web", "-n", "shop", "--yes"]);
+    let [note, refusal] = [unknown, "nothing written"].map(|part| ran.stderr.contains(part));
+    assert!(ran.code == Some(6) && note && refusal, "{}", ran.stderr);
+    let absent = "no HorizontalPodAutoscaler for deploy/none in the namespace shop";
+    let hint = "hint: it may be that of one that cannot be read: cart (";
+    ask(&server, "admin", &["explain", "deploy/none", "-n", "shop"]).fails(1, &[absent, hint, why]);
+    ask(&server, "admin", &["explain", "deploy/none", "web", "-n", "shop"])
+        .fails(1, &["no HorizontalPodAutoscaler has this target", hint, why]);
+    // The only one of its namespace is asked for all the same.
+    for name in ["twin", "web"] {
+        let remove = |cluster: &mut Cluster| {
+            cluster.remove("autoscaling/v2", "HorizontalPodAutoscaler", ["shop", name]);
+        };
+        server.change(remove);
+    }
+    ask(&server, "admin", &["predict", "-n", "shop"]).fails(1, &[why]);
+}
+
 #[test]
 fn a_missing_permission_to_list_is_named() {
     let mut cluster = cluster();

@@ -588,7 +588,7 @@ fn servers_that_cannot_be_reached_or_trusted() {
     // A state that was saved without a load has nothing to play.
     let mut bare = program();
     run(bare.args(["predict", "web", "-f", STATE, "--vary", "max=9..11"]))
-        .fails(2, &["--vary requires something to play"]);
+        .fails(2, &["--vary applies only to a run"]);
 }
 
 /// What a server of another kind makes of an answer, below a path and for a tenant of its own.

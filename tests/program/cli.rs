@@ -556,17 +556,13 @@ fn bad_input_is_refused_with_one_clear_line() {
         (
             deployment.as_bytes(),
             "the input has Deployment web more than once",
-            Some("remove one of the overlapping files"),
+            Some("keep one of them"),
         ),
-        (
-            pod.as_bytes(),
-            "the input has Pod web-1 more than once",
-            Some("remove one of the overlapping files"),
-        ),
+        (pod.as_bytes(), "the input has Pod web-1 more than once", Some("keep one of them")),
         (
             metrics.as_bytes(),
             "the input has PodMetrics web-1 more than once",
-            Some("remove one of the overlapping files"),
+            Some("keep one of them"),
         ),
         (
             invalid.as_bytes(),
@@ -1014,7 +1010,7 @@ fn what_no_list_can_be_made_of_is_refused() {
             &[],
             &documents(&[&good(), HPA]),
             "the input has HorizontalPodAutoscaler shop/web more than once",
-            Some("remove one of the overlapping files"),
+            Some("keep one of them"),
         ),
         (
             &[],

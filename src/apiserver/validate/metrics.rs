@@ -141,21 +141,25 @@ fn validate_resource(source: &ResourceMetricSource, path: &Path) -> Vec<Cause> {
     causes
 }
 
+/// Returns what is wrong with the name of a resource of containers, at a path.
+pub(super) fn container_resource(resource: &str, path: &Path) -> Vec<Cause> {
+    let wrong = names::container_resource(resource);
+    let cause = |wrong: &names::ContainerResourceError| match wrong {
+        names::ContainerResourceError::Format(detail) => {
+            path.invalid(Shown::Text(resource), detail)
+        }
+        names::ContainerResourceError::Kind(detail) => path.invalid(Shown::Json(resource), detail),
+    };
+    wrong.iter().map(cause).collect()
+}
+
 fn validate_container_resource(source: &ContainerResourceMetricSource, path: &Path) -> Vec<Cause> {
     let mut causes = Vec::new();
     let name = path.child("name");
     if source.name.is_empty() {
         causes.push(name.required("must specify a resource name"));
     } else {
-        let wrong = names::container_resource(&source.name);
-        causes.extend(wrong.iter().map(|wrong| match wrong {
-            names::ContainerResourceError::Format(detail) => {
-                name.invalid(Shown::Text(&source.name), detail)
-            }
-            names::ContainerResourceError::Kind(detail) => {
-                name.invalid(Shown::Json(&source.name), detail)
-            }
-        }));
+        causes.extend(container_resource(&source.name, &name));
     }
     let container = path.child("container");
     if source.container.is_empty() {

@@ -8,6 +8,7 @@ use serde_json::{Value as Json, json};
 
 use super::cause::{Cause, Path, Shown};
 use super::metadata;
+use super::metrics::container_resource;
 use crate::apimachinery::names;
 use crate::apimachinery::quantity::{Amount, Quantity};
 use crate::apiserver::metadata::ObjectMeta;
@@ -33,6 +34,7 @@ pub(crate) fn validate(workload: &Workload, whole: &Json) -> Vec<Cause> {
         causes.push(path.child("replicas").invalid(shown, NOT_NEGATIVE));
     }
     causes.extend(validate_strategy(workload, &path));
+    // One without a template is cut down to what is asked about.
     let Some(template) = workload.template.as_deref() else { return causes };
     causes.extend(selector(workload));
     let path = path.child("template");
@@ -131,7 +133,7 @@ fn percent(text: &str) -> Option<u64> {
 }
 
 /// Returns why the API server would not take the selector, which has a default only in old APIs, with the template.
-pub(crate) fn selector(workload: &Workload) -> Option<Cause> {
+fn selector(workload: &Workload) -> Option<Cause> {
     let path = Path::new("spec");
     let own = path.child("selector");
     let Some(selector) = &workload.selector else {
@@ -155,6 +157,10 @@ fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &Path) -> 
     let resources = path.child("resources");
     let mut causes = validate_resources(&template.requests, &template.limits, &resources);
     causes.extend(validate_whole(template, &resources));
+    let restarts = spec["restartPolicy"].as_str().unwrap_or_default();
+    if !["", "Always"].contains(&restarts) {
+        causes.push(path.child("restartPolicy").not_supported(restarts, &["Always"]));
+    }
     if template.containers.is_empty() {
         causes.push(path.child("containers").required(""));
     }
@@ -179,6 +185,13 @@ fn validate_pod(template: &Pod, spec: &Json, is_admitted: bool, path: &Path) -> 
                 causes.push(path.child("image").required(""));
             }
             let own = path.child("resources");
+            let lists = [("limits", &container.limits), ("requests", &container.requests)];
+            for (list, amounts) in lists {
+                let names = amounts.0.iter().map(|(resource, _)| resource);
+                causes.extend(names.flat_map(|resource| {
+                    container_resource(resource, &own.child(list).key(resource))
+                }));
+            }
             causes.extend(validate_resources(&container.requests, &container.limits, &own));
         }
     }

@@ -6,6 +6,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio::time::timeout;
 
+use super::items::{Item, unreadable};
 use super::surroundings::{SurroundingAnswers, Wish};
 use super::{Discovered, Fetch, GRACE};
 use crate::apimachinery::json;
@@ -36,15 +37,35 @@ pub async fn namespaces(session: &Session) -> Result<Vec<String>, Failure> {
     Ok(list.into_iter().filter_map(name).collect())
 }
 
-/// Returns the HPAs of the session's namespace that can be read.
+/// The HPAs of a namespace.
+pub struct Hpas(Vec<Item>);
+
+impl Hpas {
+    /// Returns the names of all of them.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|item| &*item.name)
+    }
+
+    /// Returns those that can be read.
+    pub(crate) fn readable(&self) -> impl Iterator<Item = &Hpa> {
+        self.0.iter().filter_map(|item| item.hpa.as_ref().ok())
+    }
+
+    /// Returns what to do about a target that none of these has, if some cannot be read.
+    pub(crate) fn unreadable(&self) -> Option<String> {
+        unreadable(self.0.iter().filter_map(Item::failure))
+    }
+}
+
+/// Returns the HPAs of the session's namespace.
 ///
 /// # Errors
 ///
 /// They cannot be listed.
-pub async fn hpas(session: &Session) -> Result<Vec<Hpa>, Failure> {
+pub async fn hpas(session: &Session) -> Result<Hpas, Failure> {
     let asked = Fetch::new(session, session.namespace());
     let (items, _) = asked.items(Some(session.namespace()), &Selection::default()).await?;
-    Ok(items.into_iter().filter_map(|item| item.hpa.ok()).collect())
+    Ok(Hpas(items))
 }
 
 /// Returns one HPA of the session's namespace, if it can be read.

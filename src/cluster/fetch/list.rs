@@ -9,7 +9,6 @@ use std::time::Instant;
 use futures_util::future::join_all;
 use futures_util::{FutureExt, StreamExt, stream};
 use jiff::Timestamp;
-use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::sync::OnceCell;
 use tokio::task::yield_now;
@@ -18,29 +17,24 @@ use tokio::{join, pin};
 
 use super::super::{Failure, Session};
 use super::control_plane::{ControllerAnswers, come};
+use super::items::{HPAS, Item, unreadable};
 use super::lists::Lists;
 use super::metrics::{Miss, custom_version};
-use super::optional::admitted_item;
-use super::optional::{ServerVersion, other, unserved, version_of};
+use super::optional::{Known, ServerVersion, other, unserved, version_of};
 use super::right::denied;
 use super::scale::Found;
 use super::surroundings::{OF_REPLICA_SETS, SurroundingAnswers, Wish, failing_apis, keep_names};
 use super::{Fetch, GRACE, LONG, More, Needs, beside, clock, graceful, without_pods};
-use crate::apimachinery::json;
 use crate::apimachinery::selector::Selectors;
-use crate::apiserver::convert::HpaObject;
 use crate::args::Named;
 use crate::cluster::fetch::discovery::{Discovery, segment};
 use crate::cluster::observed::{Now, Observed};
 use crate::error::Error;
 use crate::snapshot::evidence::{Event, Evidence};
 use crate::snapshot::hpa::Hpa;
-use crate::snapshot::neighbour::{OtherHpa, UnknownSelector};
-use crate::snapshot::note::{Note, Unlearnt, WhyUnknownSelector};
-use crate::snapshot::pod::Meta;
+use crate::snapshot::note::{Note, Unlearnt};
 use crate::snapshot::right::{Cause, MissingRight};
 use crate::snapshot::selection::Selection;
-use crate::snapshot::shared::Shared;
 use crate::snapshot::surroundings::Surroundings;
 use crate::snapshot::{Listed, Scale};
 
@@ -186,28 +180,6 @@ struct Whole<'s> {
     answers: &'s Answers<'s>,
 }
 
-/// An HPA of the list.
-pub(super) struct Item {
-    namespace: String,
-    name: String,
-    /// Whether its explanation was requested; the others matter only for shared pods.
-    wanted: bool,
-    pub(super) hpa: Result<Hpa, Failure>,
-    /// What was ignored while reading it.
-    notes: Vec<Note>,
-}
-
-impl Item {
-    /// Whether a name selects it; an HPA that cannot be read matches only its own name.
-    fn is(&self, named: &Named) -> bool {
-        match (&self.hpa, named) {
-            (Ok(hpa), named) => hpa.is(named),
-            (Err(_), Named::Hpa(name)) => self.name == *name,
-            (Err(_), Named::Target(_)) => false,
-        }
-    }
-}
-
 /// Returns the error about an HPA that is not in the list, in the server's words.
 fn no_hpa(name: &str) -> Error {
     let reason = "NotFound".to_owned();
@@ -265,10 +237,15 @@ impl Fetch<'_> {
         selection: &Selection,
         whole: &Whole<'_>,
     ) -> Result<Vec<MissingRight>, Failure> {
-        let (items, date) = self.items(whole.namespace, selection).await?;
+        let (mut items, date) = self.items(whole.namespace, selection).await?;
         let read = Read::now(date);
-        let wanted = items.iter().filter(|item| item.wanted).count();
-        whole.progress.hpas.set(wanted);
+        let wanted = items.iter().filter(|item| item.wanted);
+        whole.progress.hpas.set(wanted.clone().count());
+        let namespaces: HashSet<String> = wanted.map(|item| item.namespace.clone()).collect();
+        let missing = selection.missing(|named| items.iter().any(|item| item.is(named)));
+        let missing: Vec<&Named> = missing.collect();
+        let unreadable = unreadable(items.iter().filter_map(Item::failure));
+        items.retain(|item| namespaces.contains(&item.namespace));
         self.session.read_many();
 
         let mut needs = items.iter().filter_map(|item| item.hpa.as_ref().ok().map(Needs::of));
@@ -289,11 +266,13 @@ impl Fetch<'_> {
         let refused = stream::iter(namespaces).buffer_unordered(AT_ONCE);
         let mut refused: Vec<(usize, Vec<MissingRight>)> = refused.collect().await;
         refused.sort_by_key(|(first, _)| *first);
-        let missing = selection.missing(|named| items.iter().any(|item| item.is(named)));
         for (place, named) in (place..).zip(missing) {
             let why = match named {
                 Named::Hpa(name) => no_hpa(name),
-                Named::Target(_) => Error::failed("no HorizontalPodAutoscaler has this target"),
+                Named::Target(_) => Error {
+                    hint: unreadable.clone(),
+                    ..Error::failed("no HorizontalPodAutoscaler has this target")
+                },
             };
             let namespace = whole.namespace.unwrap_or_default().to_owned();
             (whole.answers)(place, Listed::missing(namespace, named, why));
@@ -301,50 +280,20 @@ impl Fetch<'_> {
         Ok(refused.into_iter().flat_map(|(_, refused)| refused).collect())
     }
 
-    /// Lists the HPAs of each namespace that has a requested one. Which ones are requested is decided here,
-    /// because the others may select the same pods.
+    /// Lists all HPAs. Which ones are requested is decided here, because the others may select the same pods.
     pub(super) async fn items(
         &self,
         namespace: Option<&str>,
         selection: &Selection,
     ) -> Result<(Vec<Item>, Option<Timestamp>), Failure> {
-        #[derive(Deserialize)]
-        struct Object {
-            metadata: Meta<'static>,
-        }
         let path = match namespace {
             Some(name) => format!("/namespaces/{}", segment(name)),
             None => String::new(),
         };
         let path = format!("/apis/autoscaling/v2{path}/horizontalpodautoscalers");
-        let kind = "HorizontalPodAutoscalerList";
-        let (list, date): (Vec<Box<RawValue>>, _) = self.pages(&path, kind).await?;
-        let namespace = self.namespace.to_owned();
-        let read = move || {
-            let read = |object: &str| {
-                let Object { metadata } = json::read(object.as_bytes())?;
-                Ok((metadata, admitted_item(object, &namespace)))
-            };
-            list.iter().map(|object| read(object.get())).collect::<Result<Vec<_>, String>>()
-        };
-        let read = self.session.aside(read).await.unwrap_or_else(|e| Err(e.to_string()));
-        let read = read.map_err(|cause| self.unreadable(&path, cause))?;
-        let mut items = Vec::with_capacity(read.len());
-        for (metadata, hpa) in read {
-            let notes = hpa.as_ref().map_or_else(|_| Vec::new(), |hpa| hpa.notes.clone());
-            let mut item = Item {
-                namespace: metadata.namespace.unwrap_or_default().into(),
-                name: metadata.name.into(),
-                wanted: false,
-                hpa: hpa.map(HpaObject::into_hpa).map_err(|cause| self.unreadable(&path, cause)),
-                notes,
-            };
-            item.wanted = selection.wants(Some(&metadata.labels), |named| item.is(named));
-            items.push(item);
-        }
-        let wanted = items.iter().filter(|item| item.wanted);
-        let namespaces: HashSet<String> = wanted.map(|item| item.namespace.clone()).collect();
-        items.retain(|item| namespaces.contains(&item.namespace));
+        let (list, date): (Vec<Box<RawValue>>, _) = self.pages(&path, HPAS).await?;
+        let mut items = self.read_items(&path, list).await?;
+        items.iter_mut().for_each(|item| item.select(selection));
         items.sort_by(|a, b| (&a.namespace, &a.name).cmp(&(&b.namespace, &b.name)));
         Ok((items, date))
     }
@@ -567,9 +516,6 @@ impl Fetch<'_> {
     }
 }
 
-/// What is known of an HPA that may select the pods of another; none if the controller knows no selector for it.
-type Known = Result<Option<Shared<OtherHpa>>, UnknownSelector>;
-
 /// The HPAs of a namespace, each of which may select the pods of another.
 struct Neighbours<'s> {
     /// What is known of each, in the order of their names.
@@ -584,11 +530,7 @@ impl<'s> Neighbours<'s> {
         let known = |(item, scale): &(&'s Item, Result<Found, Failure>)| {
             let known = match &item.hpa {
                 Ok(hpa) => other(hpa, scale),
-                Err(failure) => Err(UnknownSelector {
-                    key: format!("{}/{}", item.namespace, item.name),
-                    hpa: None,
-                    why: WhyUnknownSelector::HpaUnreadable(failure.to_string()),
-                }),
+                Err(failure) => Err(item.unreadable(failure)),
             };
             (*item, known)
         };

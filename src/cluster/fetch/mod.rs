@@ -6,6 +6,7 @@
 pub mod complete;
 pub mod control_plane;
 pub(crate) mod discovery;
+mod items;
 pub mod list;
 mod lists;
 mod metrics;
@@ -39,7 +40,7 @@ use self::surroundings::{SurroundingAnswers, Wish, Wishes, keep_names};
 use super::fetch::discovery::{Discovery, built_in, segment};
 use super::{Failure, Session};
 use crate::apimachinery::{json, names};
-use crate::apiserver::admit;
+use crate::apiserver::admit::{self, AdmissionError};
 use crate::apiserver::convert::HpaObject;
 use crate::apiserver::default::AdmissionRules;
 use crate::cluster::http::body::Body;
@@ -358,6 +359,7 @@ impl Fetch<'_> {
         kind: &str,
     ) -> Result<(T, Option<Timestamp>), Failure> {
         let response = self.session.get(path, JSON).await?;
+        self.session.no_page(path, &response.content_type)?;
         Ok((self.object(path, kind, &response.body).await?, response.date))
     }
 
@@ -403,6 +405,7 @@ impl Fetch<'_> {
             .get(&path, JSON)
             .await
             .map_err(|e| Absent { error: denied(&e), no_hpa: e.is_not_found() })?;
+        self.session.no_page(&path, &response.content_type).map_err(Error::from)?;
         let mut object = self.admit(&path, &response.body).await.map_err(Error::from)?;
         let (now, note) = clock(response.date);
         let mut notes = std::mem::take(&mut object.notes);
@@ -419,9 +422,17 @@ impl Fetch<'_> {
 
 /// Reads an HPA in the answer of a server.
 pub(in super::super) fn admitted(text: &str, namespace: &str) -> Result<HpaObject, String> {
-    // An object that the server has accepted is not validated again, whatever the rules.
-    let rules = AdmissionRules::of(&Version::newest());
-    let object = admit::admit(text, namespace, rules).map_err(|e| e.to_string())?;
+    accepted(admit::admit(text, namespace, rules()))
+}
+
+/// Returns the rules for what a server has accepted, which is not validated again, whatever they are.
+fn rules() -> AdmissionRules {
+    AdmissionRules::of(&Version::newest())
+}
+
+/// Returns an HPA that a server has accepted.
+fn accepted(object: Result<HpaObject, AdmissionError>) -> Result<HpaObject, String> {
+    let object = object.map_err(|e| e.to_string())?;
     if object.is_admitted() { Ok(object) } else { Err("the object has no uid".to_owned()) }
 }
 

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::super::{Failure, Session};
 use super::Fetch;
-use super::optional::admitted_item;
+use super::items::{HPAS, admitted_item};
 use super::read::List;
 use super::right::cause;
 use crate::apiserver::convert::HpaObject;
@@ -111,8 +111,7 @@ impl Fetch<'_> {
             segment(&format!("metadata.name={}", hpa.name)),
             version.checked_sub(1)?
         );
-        let kind = "HorizontalPodAutoscalerList";
-        let list: List<Box<RawValue>> = self.json(&path, kind).await.ok()?;
+        let list: List<Box<RawValue>> = self.json(&path, HPAS).await.ok()?;
         let items = list.items?;
         let earlier =
             admitted_item(items.first()?.get(), self.namespace).ok().map(HpaObject::into_hpa)?;

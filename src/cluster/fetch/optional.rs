@@ -10,11 +10,11 @@ use tokio::join;
 
 use super::super::Failure;
 use super::control_plane::{ControllerAnswers, come};
+use super::items::{HPAS, Item};
 use super::read::List;
 use super::right::cause;
 use super::scale::Found;
-use super::{Discovered, Fetch, admitted};
-use crate::apiserver::convert::HpaObject;
+use super::{Discovered, Fetch};
 use crate::error::{Error, listed};
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::evidence::Event;
@@ -120,15 +120,12 @@ pub(super) fn unserved(version: Option<ServerVersion>) -> Error {
         .hint("it is served as of Kubernetes v1.23")
 }
 
-/// Returns what is known about another HPA; `None` if the controller knows no selector for it.
-///
-/// # Errors
-///
-/// Its selector is unknown.
-pub(super) fn other(
-    hpa: &Hpa,
-    found: &Result<Found, Failure>,
-) -> Result<Option<Shared<OtherHpa>>, UnknownSelector> {
+/// What is known of an HPA that may select the pods of another: nothing if the controller knows no selector for it,
+/// an error if its selector is unknown.
+pub(super) type Known = Result<Option<Shared<OtherHpa>>, UnknownSelector>;
+
+/// Returns what is known about another HPA.
+pub(super) fn other(hpa: &Hpa, found: &Result<Found, Failure>) -> Known {
     let target = hpa.spec.scale_target_ref.to_string();
     let why = match found.as_ref().map(|found| &found.scale) {
         Ok(Ok(scale)) => return Ok(OtherHpa::of(hpa.clone(), scale.clone())),
@@ -147,13 +144,6 @@ pub(super) fn version_of(
     Some(version.followed(notes))
 }
 
-/// Reads an HPA from a list, whose items do not state their kind.
-pub(super) fn admitted_item(item: &str, namespace: &str) -> Result<HpaObject, String> {
-    let rest = item.trim_start().strip_prefix('{').unwrap_or_default();
-    let head = r#"{"kind":"HorizontalPodAutoscaler","apiVersion":"autoscaling/v2","#;
-    admitted(&format!("{head}{rest}"), namespace)
-}
-
 impl Fetch<'_> {
     /// Fetches the optional answers into `optional`; the HPA of that name is left out.
     pub(super) async fn optional(
@@ -169,7 +159,7 @@ impl Fetch<'_> {
         let others = async {
             let others = match self.hpas().await {
                 Ok(listed) => {
-                    let names = listed.iter().map(|hpa| hpa.name.clone());
+                    let names = listed.iter().map(|item| item.name.clone());
                     *optional.names.borrow_mut() = names.collect();
                     Ok(self.others(name, listed, discovered).await)
                 }
@@ -189,33 +179,27 @@ impl Fetch<'_> {
         self.json("/version", "").await
     }
 
-    async fn hpas(&self) -> Result<Vec<Hpa>, Failure> {
-        let kind = "HorizontalPodAutoscalerList";
-        let list: List<Box<RawValue>> = self.json(&self.hpas_path(), kind).await?;
-        let namespace = self.namespace.to_owned();
-        let read = move || {
-            let items = list.items.unwrap_or_default();
-            let admitted = items.iter().map(|item| admitted_item(item.get(), &namespace).ok());
-            admitted.flatten().map(HpaObject::into_hpa).collect()
-        };
-        let read = self.session.aside(read).await;
-        read.map_err(|e| self.unreadable(&self.hpas_path(), e.to_string()))
+    async fn hpas(&self) -> Result<Vec<Item>, Failure> {
+        let path = self.hpas_path();
+        let list: List<Box<RawValue>> = self.json(&path, HPAS).await?;
+        self.read_items(&path, list.items.unwrap_or_default()).await
     }
 
     /// Returns the other HPAs whose selector the controller knows, where they can be read.
-    async fn others(&self, name: &str, listed: Vec<Hpa>, discovered: &Discovered) -> Others {
+    async fn others(&self, name: &str, listed: Vec<Item>, discovered: &Discovered) -> Others {
         let others = listed.into_iter().filter(|other| other.name != name);
-        let asked = others.map(|other| async {
-            let scale = match self.built_in_scale(&other).await {
+        let asked = others.map(|item| async move {
+            let hpa = item.hpa.as_ref().map_err(|failure| item.unreadable(failure))?;
+            let scale = match self.built_in_scale(hpa).await {
                 Some(scale) => scale,
-                None => self.custom_scale(&other, self.discovery(discovered).await).await,
+                None => self.custom_scale(hpa, self.discovery(discovered).await).await,
             };
-            (other, scale)
+            other(hpa, &scale)
         });
-        let answers: Vec<_> = stream::iter(asked).buffered(AT_ONCE).collect().await;
+        let answers: Vec<Known> = stream::iter(asked).buffered(AT_ONCE).collect().await;
         let mut others = Others::default();
-        for (hpa, scale) in answers {
-            match other(&hpa, &scale) {
+        for known in answers {
+            match known {
                 Ok(known) => others.known.extend(known),
                 Err(unknown) => others.unknown.push(unknown),
             }

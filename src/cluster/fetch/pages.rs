@@ -125,6 +125,7 @@ impl Fetch<'_> {
         let pages = format!("{path}?{query}{and}limit={PAGE}");
         let mut asked = pages.clone();
         let mut page = self.session.get_packed(&asked, JSON).await?;
+        self.session.no_page(&asked, &page.content_type)?;
         let date = page.date;
         let reader = Arc::new(Reader {
             items,

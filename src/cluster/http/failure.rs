@@ -115,9 +115,13 @@ pub enum FailureKind {
     },
     /// The answer cannot be parsed.
     Body(String),
+    /// The answer is a page, such as one to sign in.
+    Page,
     /// It was not sent, because the user interrupted.
     Interrupted,
 }
+
+const PAGE: &str = "it is a page in HTML, not an object";
 
 /// Why a proxy gives no access.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -232,6 +236,7 @@ impl Failure {
         match &self.kind {
             FailureKind::Api(status) => status.message.clone(),
             FailureKind::Body(cause) => cause.clone(),
+            FailureKind::Page => PAGE.to_owned(),
             _ => {
                 let Self { scheme, host, path, .. } = self;
                 format!("Get \"{scheme}://{host}{path}\": {}", self.cause())
@@ -273,7 +278,7 @@ impl Failure {
                         format!("timed out after {after}{in_all} connecting to {host}")
                     }
                     Waiting::Answer => {
-                        format!("timed out after {after}{in_all} waiting for an answer of {host}")
+                        format!("timed out after {after}{in_all} waiting for {host} to answer")
                     }
                     Waiting::Unanswered(api) => format!(
                         "not requested: the last requests to {host}{api} timed out after {after}"
@@ -281,6 +286,7 @@ impl Failure {
                 }
             }
             FailureKind::Lost(cause) | FailureKind::Body(cause) => cause.clone(),
+            FailureKind::Page => PAGE.to_owned(),
             FailureKind::Credentials { cause, .. } => format!("getting credentials: {cause}"),
             FailureKind::Interrupted => "interrupted before it was sent".to_owned(),
         }
@@ -295,6 +301,11 @@ impl Failure {
             ),
             FailureKind::Timeout { in_all: true, .. } => Some(
                 "the limit for all requests is the larger of 30s and --request-timeout".to_owned(),
+            ),
+            FailureKind::Page => Some(
+                "check that the server's address is that of an API server, and whether a proxy before it asks to \
+                 sign in"
+                    .to_owned(),
             ),
             FailureKind::Timeout { .. } => Some("increase --request-timeout".to_owned()),
             _ => None,
@@ -334,6 +345,9 @@ impl fmt::Display for Failure {
             FailureKind::Body(cause) => {
                 write!(f, "invalid response for {} {}: {cause}", self.method, self.path)
             }
+            FailureKind::Page => {
+                write!(f, "invalid response for {} {}: {PAGE}", self.method, self.path)
+            }
             _ => {
                 let (cause, patience) = (self.cause(), self.patience());
                 write!(f, "Unable to connect to the server: {cause}{patience}")
@@ -350,7 +364,7 @@ impl From<Failure> for Error {
         // Only these start with `error: ` in kubectl.
         let plain = match &failure.kind {
             FailureKind::Api(status) => status.html || status.reason == "Unauthorized",
-            FailureKind::Body(_) | FailureKind::Interrupted => true,
+            FailureKind::Body(_) | FailureKind::Page | FailureKind::Interrupted => true,
             _ => false,
         };
         let error = if plain { Self::failed(text) } else { Self::bare(text) };

@@ -320,6 +320,17 @@ impl Session {
         self.clients().sent.struck_from(text)
     }
 
+    /// Makes sure that an answer is no page.
+    pub(crate) fn no_page(&self, path: &str, content_type: &str) -> Result<(), Failure> {
+        let media = content_type.split(';').next().unwrap_or_default().trim();
+        match media.eq_ignore_ascii_case("text/html") {
+            true => {
+                Err(Failure { kind: FailureKind::Page, ..self.unreadable(path, String::new()) })
+            }
+            false => Ok(()),
+        }
+    }
+
     /// Returns the failure for an answer that the caller could not read; `cause` may be the caller's text.
     pub(crate) fn unreadable(&self, path: &str, cause: String) -> Failure {
         let path = self.struck(path.to_owned());

@@ -210,7 +210,7 @@ fn failures_in_kubectls_words() {
         ),
         (
             "hang".to_owned(),
-            "Unable to connect to the server: timed out after 1s waiting for an answer of HOST",
+            "Unable to connect to the server: timed out after 1s waiting for HOST to answer",
             true,
         ),
     ] {
@@ -284,9 +284,8 @@ fn the_limit_that_struck_is_named() {
         tokio::time::resume();
         session.get("/a", "application/json").await.unwrap_err()
     });
-    let text =
-        "Unable to connect to the server: timed out after 30s in all waiting for an answer of";
-    assert_eq!(failure.to_string(), format!("{text} {host}"));
+    let text = "Unable to connect to the server: timed out after 30s in all waiting for";
+    assert_eq!(failure.to_string(), format!("{text} {host} to answer"));
     assert!(failure.hint().is_some_and(|hint| hint.contains("the limit for all requests")));
 }
 

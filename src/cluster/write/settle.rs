@@ -128,7 +128,8 @@ fn after(failure: &Failure) -> After {
         FailureKind::Tls { .. }
         | FailureKind::Timeout { waiting: Waiting::Answer, .. }
         | FailureKind::Lost(_)
-        | FailureKind::Body(_) => After::UnderWay,
+        | FailureKind::Body(_)
+        | FailureKind::Page => After::UnderWay,
     }
 }
 

@@ -485,7 +485,9 @@ impl<'a> ReasonFinder<'a> {
         }
         let mut causes = Vec::new();
         if self.then.conditions.is_empty() {
-            causes.push("the status lacks the conditions that every pass writes: it is incomplete");
+            causes.push(
+                "the status is incomplete, because it lacks the conditions that every pass writes",
+            );
         }
         if self.input.snapshot.hpa.written.status.is_none() {
             causes.push(
@@ -499,8 +501,11 @@ impl<'a> ReasonFinder<'a> {
         causes.push(
             "the controller's flags, version or feature gates may differ from the assumed ones",
         );
-        let message =
-            format!("nothing that was read explains {}: {}", list(&names), causes.join("; "));
+        let message = format!(
+            "nothing that was read explains {}; possible causes: {}",
+            list(&names),
+            causes.join("; ")
+        );
         self.push(Code::Unexplained, BearsOn::All, message);
     }
 }

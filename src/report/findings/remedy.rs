@@ -106,13 +106,13 @@ remedies! {
     CreateThere: Check::Unplayed(ELSEWHERE), "The target is in another namespace than the HPA.", "The HPA finds the target.";
     LookAtOwner: Check::Unplayed(ELSEWHERE), "The target creates a workload that has fewer replicas.", "It shows what that is set to.";
     LookAtMetric: Check::Shown, "A metric of the pods or of another object says the opposite of what the pods use.", "It shows the values.";
-    UseRate: Check::Unplayed(UNKNOWN_VALUE), "A metric is the higher the older a pod is, as a counter.", "The metric follows the load.";
+    UseRate: Check::Unplayed(UNKNOWN_VALUE), "A metric grows with the age of a pod, as a counter does.", "The metric follows the load.";
     PointAtRollout: Check::Unplayed("the scale of the other object is not in the state"), "A Rollout runs the pods of the target and keeps it at 0.", "The HPA scales what runs.";
     PermitWrite: Check::Unplayed(ELSEWHERE), "The API server refuses to write the scale.", "The scale can be written.";
     LookAtController: Check::Shown, "The controller makes no passes.", "It shows why.";
     TakeOut: Check::Unplayed(ELSEWHERE), "A manifest, or something unknown, sets the replicas.", "The replicas are left to the HPA. One reset to 1 can follow, which the evidence says.";
     ChangeBounds: Check::Played, "A person scaled the target.", "The pass keeps the replicas that the person set.";
-    LeaveReplicas: Check::Unplayed(ELSEWHERE), "Another program scales the target.", "Only one of both scales it.";
+    LeaveReplicas: Check::Unplayed(ELSEWHERE), "Another program scales the target.", "Only one of the two scales it.";
     EndPause: Check::Played, "KEDA has been told not to scale.", "The pause ends.";
     Upgrade: Check::Unplayed("the version of the cluster is not in the state"), "The version lacks a field or a rule.", "The field works.";
     StateFlags: Check::Played, "The status differs from what the assumed settings lead to.", "The pass agrees with the status.";
@@ -126,7 +126,7 @@ remedies! {
     DeleteEarlier: Check::Unplayed(NEW_PODS), "Pods of an earlier revision count, and no rollout replaces them.", "New pods are of the current template.";
     LowerPartition: Check::Unplayed(NEW_PODS), "A rollout leaves the pods of an earlier revision alone.", "The rollout replaces them.";
     LabelApart: Check::Unplayed("labels and selectors of other objects change with it"), "The selector of the target matches pods of others.", "Only the pods of the target count.";
-    EndReferred: Check::Unplayed("which pods are to serve is for the user to say"), "A Rollout and the workload that has its template both have pods.", "Only one of both has pods.";
+    EndReferred: Check::Unplayed("which pods are to serve is for the user to say"), "A Rollout and the workload that has its template both have pods.", "Only one of the two has pods.";
     DeleteByOwner: Check::Unplayed(ELSEWHERE), "Finished pods of a Job or of another object that may need them match the selector.", "They no longer count.";
     UseValue: Check::Played, "An average or a quantile is divided by the replicas.", "The whole value is compared with the target.";
     InstallApi: Check::Unplayed(ELSEWHERE), "No server answers for a metrics API.", "The metric can be read.";
@@ -160,7 +160,7 @@ remedies! {
     AddNodes: Check::Shown, "The scheduler finds no node for pods that are needed.", "It shows what they lack.";
     FindQuota: Check::Shown, "The target creates no more pods.", "It shows the quota and the events.";
     WaitForPods: Check::Shown, "Pods are only starting.", "They count as soon as they are ready and measured.";
-    EndSooner: Check::Shown, "Ready pods that are being deleted count.", "They are gone sooner, or do not matter.";
+    EndSooner: Check::Shown, "Ready pods that are being deleted count.", "They do not matter.";
     LengthenUpWindow: Check::Played, "Pods that are starting raise the proposal.", "The pass does not scale up further because of them.";
     AddStartupProbe: Check::Unplayed(NEW_PODS), "Pods that are starting raise the proposal, and no longer window is allowed.", "They count when they have warmed up.";
     SetTolerance: Check::Played, "A metric above its target is within the tolerance, and nothing is wrong.", "The metric proposes more replicas.";
@@ -175,7 +175,7 @@ remedies! {
     LookAtCounted: Check::Shown, "The metrics propose more than maxReplicas although no metric is above its target.", "It shows the pods that count.";
     LowerMin: Check::Played, "The metrics propose fewer than minReplicas.", "The pass may remove replicas.";
     ChangeBound: Check::Played, "The replicas are beyond a bound of the HPA.", "The bound allows them.";
-    AssumeBound: Check::Played, "The replicas are beyond a bound, and one of both is assumed.", "The pass reads the metrics.";
+    AssumeBound: Check::Played, "The replicas are beyond a bound, and either is assumed.", "The pass reads the metrics.";
     LeaveToKeda: Check::Quiet, "KEDA scales to zero and from zero.", "Nothing has to be done.";
     LeaveToFlagger: Check::Quiet, "Flagger keeps the target of a canary at 0.", "Nothing has to be done.";
     ScaleToOne: Check::Played, "The target has 0 replicas, and nothing is known to keep it there.", "The HPA decides again.";

@@ -47,7 +47,7 @@ pub(in crate::report) fn rows(
 
 /// Returns a row with the target with which a metric still adds replicas at the same usage.
 fn kept_target(own: &KeptTarget) -> [String; 3] {
-    let KeptTarget { metric, pods, target, exact, alike, .. } = own;
+    let KeptTarget { metric, pods, target, exact, alike, at_max, .. } = own;
     // The usage from which replicas are added: a pod at less than this has less.
     let each = |usage: &Quantity| {
         let pods = i64::try_from(*pods).unwrap_or(i64::MAX);
@@ -57,15 +57,19 @@ fn kept_target(own: &KeptTarget) -> [String; 3] {
     };
     let (before, after) = (each(&own.observed_scale_up), each(&own.scale_up));
     let pods = if *alike { "per pod" } else { "per pod on average" };
+    let [add, adds] = match at_max {
+        true => ["propose more replicas", "proposes more replicas"],
+        false => ["add replicas", "adds replicas"],
+    };
     let text = match (target, exact) {
         (Some(target), true) => {
-            format!("set it to {target}% to add replicas from {after} {pods}, as now")
+            format!("set it to {target}% to {add} from {after} {pods}, as now")
         }
         (Some(target), false) => format!(
-            "set it to {target}% to add replicas no later than now: from {after} {pods} instead of {before}"
+            "set it to {target}% to {add} no later than now: from {after} {pods} instead of {before}"
         ),
         (None, _) => format!(
-            "no percentage adds replicas as early as now, from {before}: 1% does so from {after} {pods}"
+            "no percentage {adds} as early as now, from {before}: 1% does so from {after} {pods}"
         ),
     };
     [format!("target of {metric}"), String::new(), text]
@@ -111,25 +115,33 @@ fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<Range> {
         Vec::from_iter(all.map(|asks| asks.span))
     };
     // What the metric asks for, if the pass does not do exactly that.
+    let bounds = bounds(changes);
+    let what = |ask: Ask, span: Span| match bounds
+        .iter()
+        .find(|(of, own, _)| (*of, *own) == (ask, span))
+    {
+        Some((_, _, bound)) => format!("proposes {bound}"),
+        None if ask == Ask::More => "proposes more".to_owned(),
+        None => "proposes fewer".to_owned(),
+    };
     let proposes = |ask: Ask, done: &[Span]| {
-        let what = if ask == Ask::More { "proposes more" } else { "proposes fewer" };
         let spans = asked(ask);
         let differs = spans != done;
-        spans.into_iter().filter(move |_| differs).map(move |span| range(span, what.to_owned()))
+        spans.into_iter().filter(move |_| differs).map(move |span| range(span, what(ask, span)))
     };
     // What the pass does not do at all, with when a later one does, and why.
     let nothing = |ask: Ask| {
-        let (end, bound, what, verb) = match ask {
-            Ask::More => (&changes.highest, "at most", "proposes more", "adds none"),
-            _ => (&changes.lowest, "at least", "proposes fewer", "removes none"),
+        let (end, bound, verb) = match ask {
+            Ask::More => (&changes.highest, "at most", "adds none"),
+            _ => (&changes.lowest, "at least", "removes none"),
         };
         let when = end.changes_at.map(|at| format!(" before {}", words::future(now, at)));
         let none = format!("{verb}{}{}", when.unwrap_or_default(), why(end, bound, changes));
         match &asked(ask)[..] {
             [] => vec![range(whole, none)],
             spans => {
-                let each = spans.iter().map(|span| range(*span, format!("{what}, but {none}")));
-                each.collect()
+                let each = |span: &Span| range(*span, format!("{}, but {none}", what(ask, *span)));
+                spans.iter().map(each).collect()
             }
         }
     };
@@ -183,17 +195,13 @@ fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<Range> {
     if let Some(tolerance) = changes.tolerance {
         ranges.push(range(tolerance, "within tolerance".to_owned()));
     }
-    // If it is already at a bound, tolerance says so.
-    let tolerance = changes.tolerance.unwrap_or(Span { from: 0, to: 0 });
-    let Reached { replicas, proposed, .. } = changes.max;
-    if let Some(from) = proposed.filter(|from| *from > 0 && *from != tolerance.from) {
-        let span = Span { from, to: changes.up_to };
-        ranges.push(range(span, format!("proposes maxReplicas ({replicas})")));
-    }
-    let Reached { replicas, proposed, .. } = changes.min;
-    if let Some(to) = proposed.filter(|to| *to < changes.up_to && *to != tolerance.to) {
-        let span = Span { from: 0, to };
-        ranges.push(range(span, format!("proposes minReplicas ({replicas})")));
+    for (ask, span, bound) in &bounds {
+        // Said above, unless the pass does all that the metric asks for.
+        let is_done =
+            ranges.iter().all(|own| own.span != *span) || bands.iter().any(|own| own.span == *span);
+        if !asked(*ask).contains(span) || is_done {
+            ranges.push(range(*span, format!("proposes {bound}")));
+        }
     }
     // What is said of any value comes first.
     ranges.sort_by_key(|range| (range.span.from, range.span != whole, range.span.to));
@@ -206,6 +214,25 @@ fn ranges(of: &Thresholds, changes: &Changes, now: Timestamp) -> Vec<Range> {
         });
     }
     ranges
+}
+
+/// Returns where a metric proposes a bound, for which replicas it asks there, and the bound in words. If it is already
+/// at a bound, tolerance says so.
+fn bounds(changes: &Changes) -> Vec<(Ask, Span, String)> {
+    let tolerance = changes.tolerance.unwrap_or(Span { from: 0, to: 0 });
+    let Reached { replicas, proposed, .. } = changes.max;
+    let from = proposed.filter(|from| *from > 0 && *from != tolerance.from);
+    let max = from.map(|from| {
+        let span = Span { from, to: changes.up_to };
+        (Ask::More, span, format!("maxReplicas ({replicas})"))
+    });
+    let Reached { replicas, proposed, .. } = changes.min;
+    let to = proposed.filter(|to| *to < changes.up_to && *to != tolerance.to);
+    let min = to.map(|to| {
+        let span = Span { from: 0, to };
+        (Ask::Fewer, span, format!("minReplicas ({replicas})"))
+    });
+    max.into_iter().chain(min).collect()
 }
 
 /// Words why a pass does not follow a metric to an end; `bound` says what the proposal there is: "at most"

@@ -158,7 +158,7 @@ impl Words<'_> {
                 duration(window)
             );
         }
-        let unknown = unknown.join(", ");
+        let unknown = list(&unknown);
         let Range { min, max } = range;
         format!("Not certain: {unknown}; {min} to {max} are possible.")
     }
@@ -450,8 +450,8 @@ impl Words<'_> {
         let compared = if past.replicas > desired { "higher" } else { "lower" };
         let effect = match result > desired {
             _ if result == current => String::new(),
-            true => format!(", which raises it to {result}"),
-            false => format!(", which lowers it to {result}"),
+            true => format!(", which raises the result to {result}"),
+            false => format!(", which lowers the result to {result}"),
         };
         let replicas = past.replicas;
         match self.explanation.pass.origin(&past) {

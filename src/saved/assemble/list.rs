@@ -7,19 +7,19 @@ use std::ops::ControlFlow;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{Found, Place, empty, once, settings, without_pods};
+use super::{Found, Place, empty, settings, without_pods};
 use crate::apimachinery::json::decode;
 use crate::apimachinery::selector::{Selector, Selectors};
 use crate::args::Named;
-use crate::error::Error;
+use crate::error::{Error, listed};
 use crate::saved::objects::{Objects, UndecodedHpa};
-use crate::snapshot::Listed;
 use crate::snapshot::input::{Input, Options};
 use crate::snapshot::memory::Memory;
 use crate::snapshot::metric::PodMetrics;
 use crate::snapshot::pod::{Meta, Pod};
 use crate::snapshot::selection::Selection;
 use crate::snapshot::shared::Shared;
+use crate::snapshot::{Listed, named};
 
 /// Passes everything for the passes of the selected HPAs of one or all namespaces to `take`, ordered by
 /// namespace and name, followed by an error for each name that matches none of them, until it wants no more.
@@ -56,9 +56,7 @@ pub fn assemble_all(
         .map(|object| (object.namespace.as_deref().unwrap_or(default_namespace), object))
         .collect();
     found.sort_by(|(a, one), (b, other)| (a, &one.name).cmp(&(b, &other.name)));
-    let keys: Vec<String> =
-        found.iter().map(|(namespace, object)| format!("{namespace}/{}", object.name)).collect();
-    once("HorizontalPodAutoscaler", keys.iter().map(String::as_str))?;
+    each_once(&found)?;
     if found.len() > 1 && state.is_some_and(|state| state.lists() != Memory::default()) {
         return Err(Error::usage(format!(
             "the ControllerState has the history of one HPA, but the input has {} HPAs",
@@ -68,7 +66,7 @@ pub fn assemble_all(
     }
     for found in found.chunk_by(|(one, _), (other, _)| one == other) {
         let namespace = found[0].0;
-        let place = Place::new(objects, namespace, default_namespace, &controller);
+        let place = Place::new(objects, namespace, options, &controller);
         let selected = Selected::of(&place);
         let places = place.hpas.iter().enumerate();
         let places: HashMap<_, usize> =
@@ -103,6 +101,24 @@ pub fn assemble_all(
         }
     }
     Ok(())
+}
+
+/// Checks that no two HPAs, sorted by namespace and name, have the same ones.
+fn each_once(sorted: &[(&str, &UndecodedHpa)]) -> Result<(), Error> {
+    let same = sorted.chunk_by(|(a, one), (b, other)| (a, &one.name) == (b, &other.name));
+    let repeated = same.filter(|same| same.len() > 1).map(|same| {
+        let places = same.iter().map(|(_, own)| format!("{}:{}", own.origin, own.line));
+        let (namespace, own) = same[0];
+        let name = named(&own.name);
+        format!("{namespace}/{name} ({})", listed(&places.collect::<Vec<_>>()))
+    });
+    let repeated: Vec<String> = repeated.collect();
+    if repeated.is_empty() {
+        return Ok(());
+    }
+    let repeated = listed(&repeated);
+    let message = format!("the input repeats a HorizontalPodAutoscaler: {repeated}");
+    Err(Error::usage(message).hint("keep one of each"))
 }
 
 /// Returns the labels of an HPA; `None` if they are malformed.

@@ -77,7 +77,7 @@ impl ScaleLookup<'_> {
         if let Some(e) = find_error(self.errors, hpa, Api::Mapping, None) {
             return Ok(Err(ScaleError::Mapping(e.message.clone())));
         }
-        if is_in_other_group(group, kind) {
+        if lacks_kind(group, kind) {
             let text = format!("no matches for kind {kind:?} in group {group:?}");
             return Ok(Err(ScaleError::Mapping(text)));
         }
@@ -105,7 +105,11 @@ impl ScaleLookup<'_> {
                 let text = "the server could not find the requested resource";
                 return Ok(Err(ScaleError::Get(text.to_owned())));
             }
-            let same_kind = |workload: &Workload| workload.kind.eq_ignore_ascii_case(kind);
+            // Manifests are chosen, and say nothing of what else there is.
+            let same_kind = |workload: &Workload| {
+                workload.kind.eq_ignore_ascii_case(kind)
+                    && !(hpa.uid.is_none() && workload.is_manifest())
+            };
             let is_listed = || self.workloads.values().flatten().any(|it| same_kind(it));
             if !self.is_complete && (self.elsewhere(hpa).is_some() || !is_listed()) {
                 return Ok(Err(missing()));
@@ -179,6 +183,11 @@ impl ScaleLookup<'_> {
         Ok(workloads.next())
     }
 
+    /// Whether a workload is the target.
+    pub(super) fn is_of(&self, workload: &Workload, hpa: &Hpa) -> bool {
+        self.is_target(&workload.metadata, hpa) && is_alike(workload, hpa)
+    }
+
     /// Returns a workload of the target's kind and name in another namespace.
     pub(super) fn elsewhere<'t>(&'t self, hpa: &'t Hpa) -> Option<&'t Workload> {
         self.alike(hpa).find(|workload| !self.is_target(&workload.metadata, hpa))
@@ -188,12 +197,7 @@ impl ScaleLookup<'_> {
     fn alike<'t>(&'t self, hpa: &'t Hpa) -> impl Iterator<Item = &'t Workload> + Clone {
         let target = &hpa.spec.scale_target_ref;
         let named = self.workloads.get(&*target.name).into_iter().flatten().copied();
-        named.filter(move |workload| {
-            // Discovery also knows a kind by its lower-case form.
-            has_own_scale(&workload.group, &workload.kind)
-                && workload.group == target.group()
-                && (workload.kind == target.kind || workload.kind.to_lowercase() == target.kind)
-        })
+        named.filter(move |workload| is_alike(workload, hpa))
     }
 
     /// Returns the Scales that may belong to the target.
@@ -208,6 +212,14 @@ impl ScaleLookup<'_> {
         *meta.name == *hpa.spec.scale_target_ref.name
             && meta.namespace.as_deref().unwrap_or(self.default_namespace) == hpa.namespace
     }
+}
+
+/// Whether a workload is of the target's kind. Discovery also knows a kind by its lower-case form.
+fn is_alike(workload: &Workload, hpa: &Hpa) -> bool {
+    let target = &hpa.spec.scale_target_ref;
+    has_own_scale(&workload.group, &workload.kind)
+        && workload.group == target.group()
+        && (workload.kind == target.kind || workload.kind.to_lowercase() == target.kind)
 }
 
 /// Whether a scale can be derived from an object of a kind: a built-in one, or a Rollout of Argo Rollouts, whose
@@ -234,15 +246,39 @@ pub(crate) fn save_command(hpa: &Hpa, candidate: &str) -> String {
     )
 }
 
-/// Whether a built-in kind is in a foreign group: each is in one group, whatever else is installed.
-fn is_in_other_group(group: &str, kind: &str) -> bool {
-    let home = match kind {
-        "Deployment" | "StatefulSet" | "ReplicaSet" | "deployment" | "statefulset"
-        | "replicaset" => "apps",
-        "ReplicationController" | "replicationcontroller" => "",
+/// Whether a built-in group lacks a kind, whatever else is installed: no CustomResourceDefinition has a group without
+/// a dot. Discovery also knows each kind by its lower-case form, and its list.
+fn lacks_kind(group: &str, kind: &str) -> bool {
+    const CORE: [&str; 17] = [
+        "Binding",
+        "ComponentStatus",
+        "ConfigMap",
+        "Endpoints",
+        "Event",
+        "LimitRange",
+        "Namespace",
+        "Node",
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+        "Pod",
+        "PodTemplate",
+        "ReplicationController",
+        "ResourceQuota",
+        "Secret",
+        "Service",
+        "ServiceAccount",
+    ];
+    const APPS: [&str; 5] =
+        ["ControllerRevision", "DaemonSet", "Deployment", "ReplicaSet", "StatefulSet"];
+    let known: &[&str] = match group {
+        "" => &CORE,
+        "apps" => &APPS,
+        "batch" => &["CronJob", "Job"],
+        "extensions" => &[],
         _ => return false,
     };
-    group != home && matches!(group, "" | "apps" | "extensions")
+    let kind = kind.strip_suffix("List").unwrap_or(kind);
+    !known.iter().any(|own| *own == kind || own.to_lowercase() == kind)
 }
 
 /// Whether a built-in workload has no scale: the path does not exist, whatever the name.

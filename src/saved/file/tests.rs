@@ -357,7 +357,9 @@ fn directories_inside_a_directory_are_skipped_with_a_note_or_named_in_the_error(
     assert!(of("tests/charts").unwrap().notes.contains(&skipped));
     let error = of("examples").err().unwrap();
     assert_eq!(error.message, "no .json, .yaml or .yml file in the directory examples");
-    assert!(error.hint.unwrap().starts_with("name a directory inside it: examples/"));
+    assert!(
+        error.hint.unwrap().starts_with("name a directory inside it that has an HPA: examples/")
+    );
 }
 
 /// The order of the system differs from one machine to the next.

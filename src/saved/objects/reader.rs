@@ -224,15 +224,13 @@ impl Objects {
             | ("batch", "Job")
             | ("argoproj.io", "Rollout") => {
                 let fields = RawFields::deserialize(fields)?.0;
-                self.workloads.push(workload(&fields, source, group, kind)?);
-                if self.are_manifests {
-                    self.undecoded_workloads.push(Undecoded::of(
-                        &fields,
-                        source,
-                        api_version,
-                        kind,
-                    )?);
-                }
+                // Up to 1.15, the same objects were served in both groups.
+                let group = if group == "extensions" { "apps" } else { group };
+                let own = workload(&fields, source, group, kind)?;
+                let is_manifest = self.are_manifests || own.is_manifest();
+                let whole = is_manifest.then(|| Undecoded::of(&fields, source, api_version, kind));
+                self.undecoded_workloads.push(whole.transpose()?);
+                self.workloads.push(own);
             }
             ("keda.sh", "ScaledObject") => {
                 let fields = RawFields::deserialize(fields)?.0;

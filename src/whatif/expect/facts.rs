@@ -321,10 +321,12 @@ impl<'a> Facts<'a> {
         match field {
             Field::Run(..) => self.get(field),
             Field::Pass(field) => self.of_pass(*field),
-            Field::Metric(name, field) => match find_metric(&self.snapshot.hpa.spec, name) {
-                Ok(index) => self.of_metric(index, *field),
-                Err((message, _)) => Unknown::NoMetric(message).into(),
-            },
+            Field::Metric(name, field) => {
+                match find_metric(&self.snapshot.hpa.spec, name, *field) {
+                    Ok(index) => self.of_metric(index, *field),
+                    Err((message, _)) => Unknown::NoMetric(message).into(),
+                }
+            }
         }
     }
 

@@ -377,8 +377,8 @@ impl Expression {
     /// Whether the HPA has each metric that is named.
     pub fn check(&self, spec: &HpaSpec) -> Result<(), SyntaxError> {
         for (at, field) in &self.fields {
-            if let Field::Metric(name, _) = field {
-                find_metric(spec, name).map_err(|(message, hint)| SyntaxError {
+            if let Field::Metric(name, of) = field {
+                find_metric(spec, name, *of).map_err(|(message, hint)| SyntaxError {
                     at: *at,
                     message,
                     hint,
@@ -390,8 +390,12 @@ impl Expression {
 }
 
 /// The place of a metric in the spec, by what the report calls it or by its bare name. An error is
-/// what is wrong, and the metrics that there are.
-pub(super) fn find_metric(spec: &HpaSpec, name: &str) -> Result<usize, (String, String)> {
+/// what is wrong, and the same field of the metrics that there are.
+pub(super) fn find_metric(
+    spec: &HpaSpec,
+    name: &str,
+    field: MetricField,
+) -> Result<usize, (String, String)> {
     let labels: Vec<String> = spec.metrics.iter().map(|own| own.label(&spec.metrics)).collect();
     let matching = |by_label: bool| -> Vec<usize> {
         let matches = |place: &usize| {
@@ -401,9 +405,8 @@ pub(super) fn find_metric(spec: &HpaSpec, name: &str) -> Result<usize, (String, 
         (0..labels.len()).filter(matches).collect()
     };
     let written = |places: &[usize]| {
-        let fields = places
-            .iter()
-            .map(|place| Field::Metric(labels[*place].clone(), MetricField::Desired).to_string());
+        let fields =
+            places.iter().map(|place| Field::Metric(labels[*place].clone(), field).to_string());
         fields.collect::<Vec<_>>().join(", ")
     };
     let mut found = matching(true);

@@ -288,16 +288,14 @@ fn metrics_are_found_by_label_or_by_name_alone() {
     for (name, place) in
         [("cpu", 0), ("cpu in app", 1), ("queue{q=a}", 2), ("queue{q=b}", 3), ("a.b", 4)]
     {
-        assert_eq!(syntax::find_metric(&spec(), name), Ok(place), "{name}");
+        let found = syntax::find_metric(&spec(), name, MetricField::Desired);
+        assert_eq!(found, Ok(place), "{name}");
     }
     let check = |text: &str| Expression::parse(text).unwrap().check(&spec()).unwrap_err();
     let error = check("limited or metric.queue.value > 3");
     assert_eq!(error.at, 11);
     assert_eq!(error.message, "the HPA has 2 metrics \"queue\"");
-    assert_eq!(
-        error.hint,
-        "name one: metric.\"queue{q=a}\".desired, metric.\"queue{q=b}\".desired"
-    );
+    assert_eq!(error.hint, "name one: metric.\"queue{q=a}\".value, metric.\"queue{q=b}\".value");
     let error = check("metric.cpu.desired < 3 and metric.memory.desired < 3");
     assert_eq!(error.at, 27);
     assert_eq!(error.message, "the HPA has no metric \"memory\"");

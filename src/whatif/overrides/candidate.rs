@@ -2,23 +2,19 @@
 //! the HPA, which is its target, and what is left over. A ScaledObject counts as the HPA that KEDA
 //! makes of it.
 
-use serde_json::Value as Json;
-
 use crate::apimachinery::annotations::{KEDA_OWNERSHIP, KEDA_TRANSFER};
-use crate::apimachinery::json::decode;
 use crate::apimachinery::metadata::Metadata;
 use crate::apimachinery::names::shell_word;
-use crate::apiserver::convert::{
-    self, HpaObject, HpaVersion, UnknownFields, hpa_with_unknown_fields, unknown_in_workload,
-};
+use crate::apiserver::convert::{self, HpaObject, HpaVersion};
 use crate::apiserver::default::{AdmissionRules, set_on_decode, set_on_read};
 use crate::apiserver::metadata::ObjectMeta;
 use crate::apiserver::validate::{self, Cause, Invalid, validate};
 use crate::args::Validate;
 use crate::error::{Error, listed};
-use crate::keda::{self, KedaHpa, OpenMetric, Refused};
-use crate::saved::assemble::{count, rejected};
+use crate::keda::{self, KedaHpa, OpenMetric};
+use crate::saved::assemble::{count, is_meant, rejected};
 use crate::saved::file::RENDERED;
+use crate::saved::manifest::{self, WorkloadManifest, refused};
 use crate::saved::objects::{Objects, Undecoded, UndecodedHpa};
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MetricSpec};
 use crate::snapshot::input::Options;
@@ -37,7 +33,7 @@ pub struct Candidate {
     /// What they are called: a file, a directory, or standard input.
     origin: String,
     /// How its unknown fields were treated.
-    validate: Validate,
+    pub(super) validate: Validate,
     hpas: Vec<Manifest>,
     workloads: Vec<WorkloadManifest>,
     /// All else, in words.
@@ -70,18 +66,6 @@ pub(super) struct Manifest {
     env_container: Option<String>,
     /// The ScaledObject, by name, with whether it takes over an HPA that KEDA did not create.
     scaled_object: Option<(String, bool)>,
-}
-
-/// The manifest of an object that creates pods.
-#[derive(Debug, Clone)]
-pub(super) struct WorkloadManifest {
-    pub(super) object: Workload,
-    /// The file.
-    pub(super) origin: String,
-    /// The containers whose cores are stated without a unit; `None` is the pod as a whole.
-    pub(super) bare_cores: Vec<Option<Box<str>>>,
-    /// What is to be said of it, or why it cannot be assumed.
-    notes: Result<Vec<Note>, Error>,
 }
 
 /// What the manifests have for an HPA and its target.
@@ -134,7 +118,7 @@ impl Candidate {
         Ok(Self {
             origin: if file == "-" { STANDARD_INPUT.to_owned() } else { file.to_owned() },
             validate,
-            workloads: WorkloadManifest::all(objects, validate),
+            workloads: WorkloadManifest::all(objects, validate, |_| true),
             others: objects.others(),
             skipped: objects.notes.clone(),
             asked,
@@ -169,16 +153,10 @@ impl Candidate {
         &self.origin
     }
 
-    /// The flags that give it, each with its value as a word of a shell; empty if the flag has it.
-    pub(super) fn flags(&self) -> impl Iterator<Item = (&'static str, String)> + use<> {
+    /// The flag that gives it, with its value as a word of a shell.
+    pub(super) fn flag(&self) -> (&'static str, String) {
         let path = if self.origin == STANDARD_INPUT { "-" } else { &self.origin };
-        let validate = match self.validate {
-            Validate::Strict => None,
-            Validate::Warn => Some("--validate=warn"),
-            Validate::Ignore => Some("--validate=ignore"),
-        };
-        let validate = validate.map(|flag| (flag, String::new()));
-        [("--hpa", shell_word(path))].into_iter().chain(validate)
+        ("--hpa", shell_word(path))
     }
 
     /// The file of the manifest of an HPA, and the line at which its document begins; none on
@@ -208,7 +186,7 @@ impl Candidate {
         let mut of_workloads = self.workloads.iter().map(|it| &it.object.metadata.namespace);
         let is_elsewhere = !namespaces.any(is_of_it) && !of_workloads.any(is_of_it);
         let here = |namespace: &Option<String>| is_elsewhere || is_of_it(namespace);
-        let scales_it = |it: &Manifest| it.target.as_ref().is_some_and(|own| is_same(own, target));
+        let scales_it = |it: &Manifest| it.target.as_ref().is_some_and(|own| own.is_same(target));
         let is_own = |it: &&&Manifest| it.name == hpa.name && scales_it(it);
         let fitting = self.hpas.iter().filter(|it| here(&it.namespace) && scales_it(it));
         let all_fitting: Vec<&Manifest> = fitting.collect();
@@ -339,84 +317,6 @@ fn placed(reference: String, namespace: &Option<String>) -> String {
     }
 }
 
-impl WorkloadManifest {
-    fn all(objects: &Objects, validate: Validate) -> Vec<Self> {
-        let all = objects.workloads.iter().zip(&objects.undecoded_workloads);
-        let read = |(object, whole): (&Workload, _)| Self::read(object.clone(), whole, validate);
-        let mut all: Vec<Self> = all.map(read).collect();
-        for place in 0..all.len() {
-            let rollout = &all[place].object;
-            let Some(reference) = &rollout.template_of else { continue };
-            let elsewhere = Note::TemplateElsewhere {
-                workload: rollout.reference(),
-                of: reference.to_string(),
-                is_assumed: false,
-            };
-            let of = all.iter().find(|it| it.object.is_template_of(rollout)).cloned();
-            let own = &mut all[place];
-            let Some(of) = of.filter(|it| it.object.template.is_some()) else {
-                if let Ok(notes) = &mut own.notes {
-                    notes.push(elsewhere);
-                }
-                continue;
-            };
-            own.object.resolve(&of.object);
-            own.bare_cores = of.bare_cores;
-            own.notes = own.notes.clone().and_then(|mut notes| {
-                notes.extend(of.notes?);
-                Ok(notes)
-            });
-        }
-        all
-    }
-
-    fn read(object: Workload, whole: &Undecoded, validate: Validate) -> Self {
-        let Undecoded { origin, json, .. } = whole;
-        let place = format!("{origin}: {}", object.reference());
-        let mut bare_cores = Vec::new();
-        let mut read = || {
-            let whole: Json =
-                decode(json.expose()).map_err(|e| Error::usage(format!("{place}: {e}")))?;
-            let unknown = unknown_in_workload(&whole, &object.group, &object.kind);
-            let notes = ignored(&unknown, &place, validate)?;
-            bare_cores = states_bare_cores(&whole["spec"]["template"]["spec"]);
-            let causes = validate::workload(&object, &whole);
-            let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
-            match causes.is_empty() {
-                true => Ok(notes),
-                false => Err(Error::usage(format!("{place}: {}", causes.join("; ")))
-                    .hint("the API server would reject this manifest")),
-            }
-        };
-        let notes = read();
-        Self { notes, bare_cores, origin: origin.clone(), object }
-    }
-
-    /// What is to be said of it.
-    ///
-    /// # Errors
-    ///
-    /// It has fields that there are not, or the API server would reject it.
-    pub(super) fn notes(&self) -> Result<Vec<Note>, Error> {
-        self.notes.clone()
-    }
-}
-
-/// The containers of a pod's spec whose cores have no unit, and none if those of the pod as a whole have none.
-fn states_bare_cores(spec: &Json) -> Vec<Option<Box<str>>> {
-    let is_bare = |resources: &Json| {
-        let request = &resources["requests"]["cpu"];
-        let cores = if request.is_null() { &resources["limits"]["cpu"] } else { request };
-        let is_bare = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
-        cores.is_u64() || cores.as_str().is_some_and(|text| is_bare(text.trim()))
-    };
-    let lists = ["containers", "initContainers"].into_iter();
-    let all = lists.flat_map(|list| spec[list].as_array().into_iter().flatten());
-    let bare = all.filter(|own| is_bare(&own["resources"]));
-    let bare = bare.filter_map(|own| Some(Some(own["name"].as_str()?.into())));
-    bare.chain(is_bare(&spec["resources"]).then_some(None)).collect()
-}
-
 impl Manifest {
     /// All HPAs that some objects come to.
     fn all(objects: &Objects, options: &Options, validate: Validate) -> Vec<Self> {
@@ -431,9 +331,7 @@ impl Manifest {
     fn read(hpa: &UndecodedHpa, validate: Validate) -> Self {
         let origin = &hpa.origin;
         let read = || {
-            let (mut object, unknown) = hpa_with_unknown_fields(&hpa.json)
-                .map_err(|e| Error::usage(format!("{origin}: {e}")))?;
-            object.notes.extend(ignored(&unknown, origin, validate)?);
+            let mut object = manifest::read_hpa(hpa, validate)?;
             if object.status != HpaStatus::default() {
                 object.notes.push(Note::StatusIgnored);
             }
@@ -465,20 +363,8 @@ impl Manifest {
         let (name, target) = keda::identity(json.expose());
         let own = &object.metadata.namespace;
         let read = || {
-            let unknown = keda::unknown_fields(json.expose()).map_err(|e| refused(e, origin))?;
-            let unknown = ignored(&unknown, origin, validate)?;
-            let made = KedaHpa::of(json.expose(), namespace).map_err(|e| refused(e, origin))?;
-            let whole: Json =
-                decode(json.expose()).map_err(|e| Error::usage(format!("{origin}: {e}")))?;
-            let causes = validate::of_metadata(&ObjectMeta::stated(&whole["metadata"]));
-            let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
-            if !causes.is_empty() {
-                return Err(Error::usage(format!("{origin}: {}", causes.join("; ")))
-                    .hint("the API server would reject this manifest"));
-            }
-            let KedaHpa { name, namespace, spec, open, takes_over, env_container, mut notes } =
-                made;
-            notes.extend(unknown);
+            let made = manifest::hpa_of_keda(whole, namespace, validate)?;
+            let KedaHpa { name, namespace, spec, open, takes_over, env_container, notes } = made;
             let namespace = namespace.unwrap_or_default();
             let metadata = ObjectMeta { name, namespace, ..ObjectMeta::default() };
             let version = HpaVersion::V2;
@@ -652,107 +538,113 @@ pub(super) fn rejected_of_keda(origin: &str, invalid: &Invalid) -> Error {
         .hint("the API server would reject the HPA that KEDA makes of it")
 }
 
-fn refused(refused: Refused, origin: &str) -> Error {
-    let error = Error::usage(format!("{origin}: {refused}"));
-    match refused.hint {
-        Some(hint) => error.hint(hint),
-        None => error,
-    }
-}
-
-/// Adds the HPAs that KEDA makes of the ScaledObjects that `options` mean, if they mean no HPA of the objects, and
-/// returns what is to be said of them. `options` mean the HPA afterwards.
+/// Adds the HPAs that KEDA makes of ScaledObjects, and returns what is to be said of those that `options` mean: if they
+/// mean no HPA of the objects, the ones of the ScaledObjects that they mean; and of manifests also the others, which
+/// may scale the same target. `options` mean the same HPA afterwards.
 ///
 /// # Errors
 ///
-/// KEDA would refuse the ScaledObject, or only KEDA knows one of its metrics.
+/// The API server or KEDA would refuse the ScaledObject that is meant, or only KEDA knows one of its metrics.
 pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<Vec<Note>, Error> {
     let mut notes = Vec::new();
-    if count(objects, options) > 0 {
-        return Ok(notes);
-    }
+    let mut meant = objects.hpas.iter().filter(|hpa| is_meant(hpa, options));
+    let only = match (meant.next(), meant.next()) {
+        (Some(only), None) => Some(only.name.clone()),
+        _ => None,
+    };
+    let has_hpa = count(objects, options) > 0;
+    let mut made: Vec<UndecodedHpa> = Vec::new();
     let all = objects.scaled_objects.iter().zip(&objects.undecoded_scaled_objects);
-    for (object, Undecoded { origin, line, json }) in all {
-        let (name, target) = keda::identity(json.expose());
-        let in_manifest = &object.metadata.namespace;
+    for (object, whole) in all {
+        let (name, target) = keda::identity(whole.json.expose());
+        let Metadata { namespace: stated, uid, .. } = &object.metadata;
         let is_named = [&*name, &*object.metadata.name].contains(&&*options.name);
         let is_meant = match &options.target {
             Some(wanted) => target.is_some_and(|own| own.is(wanted)),
             None => options.name.is_empty() || is_named,
         };
-        let is_here = options.namespace.is_none()
-            || in_manifest.is_none()
-            || options.namespace == *in_manifest;
-        if !is_meant || !is_here {
+        let is_here =
+            options.namespace.is_none() || stated.is_none() || options.namespace == *stated;
+        let is_meant = is_meant && is_here && !has_hpa;
+        let has_own = objects.hpas.iter().any(|hpa| hpa.name == name && hpa.namespace == *stated);
+        if !is_meant && (!uid.is_empty() || has_own) {
             continue;
         }
-        let default = options.default_namespace();
-        let made = KedaHpa::of(json.expose(), Some(default)).map_err(|e| refused(e, origin))?;
-        let KedaHpa { name, namespace, mut spec, open, env_container, notes: of_keda, .. } = made;
-        let own = namespace.as_deref().unwrap_or(default);
-        let filled = OpenMetric::fill(&open, &mut spec, None, own);
-        let filled = filled.map_err(|e| refused(e, origin))?;
-        let scaled = &spec.scale_target_ref;
-        let mut workloads = objects.workloads.iter();
-        let target = workloads.find(|own| {
-            let Metadata { name, namespace: other, .. } = &own.metadata;
-            *name == scaled.name
-                && own.is_kind_of(scaled)
-                && (in_manifest.is_none() || other == in_manifest)
-        });
-        let template = target.and_then(|own| own.template.as_deref());
-        keda::check_env_container(env_container.as_deref(), template)
-            .map_err(|e| refused(e, origin))?;
-        notes.extend(
-            of_keda
-                .into_iter()
-                .chain(filled)
-                .map(|it| Note::OfManifest { origin: origin.clone(), note: Box::new(it) }),
-        );
-        if is_named {
-            options.name.clone_from(&name);
+        // An API server has dropped what it does not know.
+        let validate = if uid.is_empty() { options.validate } else { Validate::Warn };
+        let namespace = options.default_namespace();
+        match hpa_of_keda(objects, whole, namespace, validate, is_meant) {
+            Ok((hpa, of_keda)) if is_meant => {
+                notes.extend(Note::of_manifest(&whole.origin, of_keda));
+                if is_named {
+                    options.name.clone_from(&hpa.name);
+                }
+                made.push(hpa);
+            }
+            Ok((hpa, _)) => made.push(hpa),
+            Err(e) if is_meant => return Err(e),
+            // KEDA makes no HPA of it.
+            Err(_) => {}
         }
-        let in_namespace = namespace.clone().unwrap_or_default();
-        let hpa = Hpa { name: name.clone(), namespace: in_namespace, spec, ..Hpa::default() };
-        let json = serde_json::to_value(convert::to_json(&hpa));
-        let mut json = json.map_err(|e| Error::failed(e.to_string()))?;
-        json["apiVersion"] = "autoscaling/v2".into();
-        json["kind"] = "HorizontalPodAutoscaler".into();
-        let json = json.to_string();
-        objects.hpas.push(UndecodedHpa {
-            origin: origin.clone(),
-            line: *line,
-            name,
-            namespace,
-            json,
-        });
     }
+    if let (true, Some(only)) = (!made.is_empty() && options.name.is_empty(), only) {
+        options.name = only;
+    }
+    objects.hpas.extend(made);
     Ok(notes)
 }
 
-/// What is to be said of unknown fields of a manifest.
-fn ignored(unknown: &UnknownFields, origin: &str, validate: Validate) -> Result<Vec<Note>, Error> {
-    match validate {
-        Validate::Strict if !unknown.is_empty() => {
-            let unknown = unknown.messages().join("; ");
-            Err(Error::usage(format!("{origin}: {unknown}"))
-                .hint("use --validate=warn to drop the field, as the API server would"))
-        }
-        Validate::Strict | Validate::Ignore => Ok(Vec::new()),
-        Validate::Warn => {
-            let causes = unknown.messages().into_iter();
-            Ok(causes.map(|cause| Note::FieldIgnored { cause }).collect())
-        }
+/// Returns the HPA that KEDA makes of a ScaledObject of the input, with what is to be said of it.
+fn hpa_of_keda(
+    objects: &Objects,
+    whole: &Undecoded,
+    default_namespace: &str,
+    validate: Validate,
+    is_meant: bool,
+) -> Result<(UndecodedHpa, Vec<Note>), Error> {
+    let origin = &whole.origin;
+    let made = manifest::hpa_of_keda(whole, Some(default_namespace), validate)?;
+    let KedaHpa { name, namespace, mut spec, open, env_container, mut notes, .. } = made;
+    let own = namespace.as_deref().unwrap_or(default_namespace);
+    match OpenMetric::fill(&open, &mut spec, None, own) {
+        Ok(of_metrics) => notes.extend(of_metrics),
+        Err(e) if is_meant => return Err(refused(e, origin)),
+        // Of another HPA only what it selects matters.
+        Err(_) => {}
     }
+    let scaled = &spec.scale_target_ref;
+    let mut workloads = objects.workloads.iter();
+    let target = workloads.find(|own| {
+        let Metadata { name, namespace: other, .. } = &own.metadata;
+        *name == scaled.name
+            && own.is_kind_of(scaled)
+            && (namespace.is_none() || *other == namespace)
+    });
+    let template = target.and_then(|own| own.template.as_deref());
+    keda::check_env_container(env_container.as_deref(), template)
+        .map_err(|e| refused(e, origin))?;
+    let in_namespace = namespace.clone().unwrap_or_default();
+    let hpa = Hpa { name: name.clone(), namespace: in_namespace, spec, ..Hpa::default() };
+    let json = serde_json::to_value(convert::to_json(&hpa));
+    let mut json = json.map_err(|e| Error::failed(e.to_string()))?;
+    json["apiVersion"] = "autoscaling/v2".into();
+    json["kind"] = "HorizontalPodAutoscaler".into();
+    let (origin, line, json) = (origin.clone(), whole.line, json.to_string());
+    Ok((UndecodedHpa { origin, line, name, namespace, json }, notes))
 }
 
 /// Makes sure that a spec scales the target that was observed.
 pub(super) fn same_target(before: &HpaSpec, after: &HpaSpec, origin: &str) -> Result<(), Error> {
     let (own, other) = (&before.scale_target_ref, &after.scale_target_ref);
-    if is_same(own, other) {
+    if own.is_same(other) {
         return Ok(());
     }
-    Err(Error::usage(format!("{origin}: it scales {other}, but the HPA scales {own}")).hint(
+    let shown = |it: &CrossVersionObjectReference| match own.to_string() == other.to_string() {
+        true => it.with_group(),
+        false => it.to_string(),
+    };
+    let [scales, running] = [other, own].map(shown);
+    Err(Error::usage(format!("{origin}: it scales {scales}, but the HPA scales {running}")).hint(
         match other.name.contains("{{") {
             true => RENDERED,
             false => {
@@ -761,11 +653,4 @@ pub(super) fn same_target(before: &HpaSpec, after: &HpaSpec, origin: &str) -> Re
             }
         },
     ))
-}
-
-/// Whether two references are to one object. Discovery has each kind in small letters as well.
-fn is_same(one: &CrossVersionObjectReference, other: &CrossVersionObjectReference) -> bool {
-    one.group() == other.group()
-        && one.kind.eq_ignore_ascii_case(&other.kind)
-        && one.name == other.name
 }

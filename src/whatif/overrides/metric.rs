@@ -16,6 +16,7 @@ use crate::memory::Memory;
 use crate::snapshot::hpa::{ContainerResourceMetricSource, MetricSpec, MetricTarget};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::{ExternalValue, MetricAnswer, ObjectValue, Snapshot, Unread};
+use crate::whatif::unit;
 use crate::whatif::value::{Ratio, Value};
 
 /// Gives a metric another value than the observed one. `index` is its place in the spec, and `decision`
@@ -433,7 +434,7 @@ impl Metric {
         match &step.result {
             MetricResult::Error(e) if matches!(value, Value::Share(_)) && !serves(&step) => Err(
                 Error::usage(format!("{}: a percentage cannot be used: {}", self.label, e.message))
-                    .hint("an amount such as 250m needs no request"),
+                    .hint(self.without_request()),
             ),
             _ => Ok(Cow::Owned(step.clone())),
         }
@@ -449,8 +450,14 @@ impl Metric {
     }
 
     fn nothing_observed(&self) -> Error {
-        Error::usage(format!("{}: there is no observed value to change", self.label))
-            .hint("give a value such as 80% or 250m")
+        Error::usage(format!("{}: there is no observed value to change", self.label)).hint(
+            match &self.source {
+                SampleSource::Resource { .. } => {
+                    format!("give a value such as 80% or {}", self.amount())
+                }
+                _ => format!("give a value such as {}", self.amount()),
+            },
+        )
     }
 
     fn no_share(&self) -> Error {
@@ -460,7 +467,20 @@ impl Metric {
 
     fn no_request(&self, pod: &str) -> Error {
         Error::usage(format!("{}: the request of {pod} is unknown", self.label))
-            .hint("an amount such as 250m needs no request")
+            .hint(self.without_request())
+    }
+
+    /// Says what to give where a percentage cannot be used.
+    fn without_request(&self) -> String {
+        format!("an amount such as {} needs no request", self.amount())
+    }
+
+    /// An amount in a unit of the metric.
+    fn amount(&self) -> &'static str {
+        match &self.source {
+            SampleSource::Resource { name, .. } => unit::example(name),
+            _ => "30",
+        }
     }
 
     /// Why no pod can be given a value, where that many are known and `was` is what was read of the metric.
@@ -486,7 +506,9 @@ impl Metric {
                     Error::usage(format!("{}: no pod of the target is running", self.label));
                 match has_pods {
                     true => error,
-                    false => error.hint("without pods nothing is measured: leave the value out, or state --replicas"),
+                    false => error.hint(
+                        "without pods nothing is measured: leave the value out, or suppose some, such as --replicas 3",
+                    ),
                 }
             }
         }

@@ -31,7 +31,7 @@ pub(super) use samples::{SampleSource, samples};
 pub use spec::MANIFEST;
 pub use supposed::{Values as KnownValues, suppose_pods};
 pub use template::TEMPLATE;
-pub(crate) use template::drop_known;
+pub(crate) use template::{drop_known, matters};
 pub use typed::Assumptions;
 
 use super::value::Value;
@@ -218,7 +218,13 @@ impl Assumptions {
         }
         values.check_whole(snapshot)?;
         values.share(snapshot);
-        drop_known(snapshot, |_| false, notes);
+        let metrics = &snapshot.hpa.spec.metrics;
+        // A value of whole pods is also that of the container.
+        let whole = self.metrics.iter().filter(|own| own.wanted.container.is_none());
+        let whole: Vec<usize> =
+            whole.filter_map(|own| own.places(snapshot).ok()).flatten().collect();
+        let is_stated = |name: &str| !matters(metrics, name, |place| whole.contains(&place));
+        drop_known(snapshot, is_stated, notes);
         if input.surroundings.supposed.is_some() {
             // No pods run that a rollout would replace.
             input.notes.retain(|note| !matches!(note, Note::RolloutFirst { .. }));

@@ -241,7 +241,7 @@ impl NamedMetric {
                 let wanted = if self.is_unquoted { "it".to_owned() } else { self.to_string() };
                 Err(Error::usage(format!("{wanted} is ambiguous: {}", labels.join(", ")))
                 .hint(
-                    "name the container, as in --cpu app=80%, the selector, as in --metric 'NAME{queue=a}=30', the \
+                    "name the container, as in --cpu app=80%, the selector, as in --metric 'NAME{queue=a}=30' or 'NAME{}=30' for none, the \
                      object, as in --metric 'NAME on Service/web=30', or the type, as in --metric Pods/NAME=30",
                 ))
             }

@@ -113,8 +113,13 @@ impl State {
 impl Which {
     pub(super) fn read(flag: &str, text: &str) -> Result<Self, Error> {
         let form = || Error::usage(format!("{flag} {text}: not a number or the name of a pod"));
-        if text.bytes().all(|c| c.is_ascii_digit()) {
-            return text.parse().map(Self::Count).map_err(|_| form());
+        let is_number = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+        if text.strip_prefix('-').is_some_and(is_number) {
+            return Err(Error::usage(format!("{flag} {text}: must not be negative")));
+        }
+        if is_number(text) {
+            let too_large = |_| Error::usage(format!("{flag} {text}: too large"));
+            return text.parse().map(Self::Count).map_err(too_large);
         }
         let of_a_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c);
         match text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(of_a_name) {

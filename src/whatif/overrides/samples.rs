@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::apimachinery::selector::Selector;
 use crate::saved::assemble::{described_name, resource_of};
@@ -139,15 +139,7 @@ pub(super) fn fill(
             }
             for pod in wanted {
                 let place = *places.entry(pod.name.clone()).or_insert_with(|| {
-                    let item = PodMetrics {
-                        name: pod.name.clone(),
-                        namespace: Some(hpa.namespace.as_str().into()),
-                        labels: pod.labels.clone(),
-                        timestamp: *now,
-                        window: SignedDuration::ZERO,
-                        containers: Vec::new(),
-                    };
-                    pod_metrics.push(item.into());
+                    pod_metrics.push(unmeasured(pod, &hpa.namespace, *now).into());
                     pod_metrics.len() - 1
                 });
                 let item = &mut pod_metrics[place];
@@ -184,6 +176,18 @@ pub(super) fn fill(
             }));
         }
         SampleSource::Object(_) | SampleSource::External(_) | SampleSource::None => {}
+    }
+}
+
+/// The item of a pod without any usage.
+pub(super) fn unmeasured(pod: &Pod, namespace: &str, now: Timestamp) -> PodMetrics {
+    PodMetrics {
+        name: pod.name.clone(),
+        namespace: Some(namespace.into()),
+        labels: pod.labels.clone(),
+        timestamp: now,
+        window: SignedDuration::ZERO,
+        containers: Vec::new(),
     }
 }
 

@@ -19,7 +19,8 @@ use crate::apiserver::default::{AdmissionRules, Dropped, drop_disabled};
 use crate::args::Overrides;
 use crate::error::Error;
 use crate::keda;
-use crate::saved::assemble::rejected;
+use crate::saved::assemble::{bounds, rejected};
+use crate::saved::manifest::check_version;
 use crate::snapshot::hpa::{HpaSpec, MetricSpec, MetricTarget};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Memory;
@@ -94,8 +95,11 @@ impl SpecChanges {
         }
         let mut targets = Vec::new();
         for text in &typed.targets {
-            let named = || format!("name the metric, such as --target cpu={text}; {TARGETS}");
-            let form = if text.contains('=') { TARGETS.to_owned() } else { named() };
+            let form = match NewTarget::read(text, text) {
+                _ if text.contains('=') => TARGETS.to_owned(),
+                Ok(_) => format!("name the metric, such as --target cpu={text}; {TARGETS}"),
+                Err(_) => format!("such as --target {text}=70%; {TARGETS}"),
+            };
             let (wanted, value) = split(text, "--target", text, &form)?;
             let target = NewTarget::read(value, text)?;
             targets.push((
@@ -201,7 +205,16 @@ impl SpecChanges {
         }
         let text = json.to_string();
         let spec: HpaSpec = crate::apimachinery::json::decode(&text).map_err(|e| {
-            Error::usage(format!("--set: the API server would reject the spec: {e}"))
+            let error = Error::usage(format!("--set: the API server would reject the spec: {e}"));
+            // A word of a field that takes none is the likely cause.
+            match self.fields.iter().find(|field| field.value.is_string()) {
+                Some(field) => error.hint(format!(
+                    "{} is text, because it is no JSON; a number has no unit (300), a list is like \
+                     [{{\"type\":\"Pods\",\"value\":4,\"periodSeconds\":60}}]",
+                    field.text
+                )),
+                None => error,
+            }
         })?;
         // What the spec does not have is lost on the way.
         let kept = to_json(&spec)?;
@@ -247,9 +260,12 @@ fn replace(
         return Ok(Vec::new());
     };
     let (origin, object) = (&manifest.origin, manifest.object()?);
+    let rules = &snapshot.controller.version;
+    let not_served = check_version(object, origin, rules, candidate.validate)?;
+    notes.extend(not_served.iter().map(|own| note(origin, own)));
     let before = snapshot.hpa.spec.clone();
     if let Err(e) = same_target(&before, &object.spec, origin) {
-        manifest.check_spec(rules(snapshot))?;
+        manifest.check_spec(self::rules(snapshot))?;
         return Err(e);
     }
     let (spec, named) = manifest.spec(&snapshot.hpa)?;
@@ -263,7 +279,12 @@ fn replace(
         own => own,
     };
     manifest.check_metadata(namespace)?;
-    let key = format!("{namespace}/{}", object.metadata.name);
+    let name = match &*object.metadata.name {
+        // The API server adds to it.
+        "" => format!("{}…", object.metadata.generate_name),
+        own => own.to_owned(),
+    };
+    let key = format!("{namespace}/{name}");
     if object.metadata.name != hpa.name {
         // The controller keeps its history by namespace and name.
         *stated_memory = Some(Memory::default());
@@ -339,12 +360,11 @@ fn update(
             "field-ignored: remove it, or use --feature-gates {gate}=true or another --kubernetes-version"
         )));
     }
-    let (min, max) = (spec.min_replicas.unwrap_or(1), spec.max_replicas);
+    let bounds = bounds(&spec);
     let updated = admit::update(&snapshot.hpa, spec, version, rules, snapshot.now);
     let updated = updated.map_err(|e| match e {
         AdmissionError::Invalid(e) if of_keda => rejected_of_keda(origin, &e),
         AdmissionError::Invalid(e) => {
-            let bounds = if max < min { format!("; minReplicas is {min}") } else { String::new() };
             let hint = rejected("change", unknown);
             Error::usage(format!("{origin}: {e}")).hint(format!("{hint}{bounds}"))
         }
@@ -563,7 +583,7 @@ impl Field {
                     }
                     list.get_mut(*place).ok_or_else(|| {
                         Error::usage(format!(
-                            "--set {item}: the list has {length} entries, so it has no [{place}]"
+                            "--set {item}: there is no [{place}] in a list of {length}"
                         ))
                     })?
                 }

@@ -3,19 +3,21 @@
 
 use std::collections::BTreeSet;
 
-use super::candidate::{Candidate, WorkloadManifest};
+use super::candidate::Candidate;
 use super::pods::{Replicas, be_ready, known_selector};
+use super::samples::unmeasured;
 use super::template::as_pod;
 use super::typed::{Assigned, Assumptions};
 use crate::apimachinery::quantity::Amount;
 use crate::apimachinery::selector::Labels;
-use crate::apiserver::validate;
 use crate::error::Error;
 use crate::saved::assemble::{has_own_scale, is_unscalable};
+use crate::saved::manifest::WorkloadManifest;
 use crate::snapshot::basis::Basis;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec};
 use crate::snapshot::input::Input;
-use crate::snapshot::note::{Note, WhyUnknownSelector};
+use crate::snapshot::neighbour::OtherHpa;
+use crate::snapshot::note::Note;
 use crate::snapshot::pod::{Container, Pod, Requests, resource_name};
 use crate::snapshot::surroundings::{SupposedPods, SupposedTemplate, Workload};
 use crate::snapshot::{MetricAnswer, Scale, ScaleError, Snapshot};
@@ -24,7 +26,7 @@ use crate::whatif::value::Value;
 
 /// The label of pods of which not even the workload is known.
 const LABEL: &str = "assumed-target=true";
-/// The container of such pods, where no metric names one.
+/// The container of such pods, where nothing names one.
 const CONTAINER: &str = "container";
 
 /// What else is known of the values of metrics, and of the pods.
@@ -122,12 +124,8 @@ pub fn suppose_pods(
         }));
     };
     let Ok(required) = scale.selector.parsed() else { return Ok(()) };
-    check_alone(input, target)?;
-    if let Some(workload) = workload
-        && let Some(cause) = validate::selector(workload)
-    {
-        return Err(Error::usage(format!("{}: {cause}", workload.reference()))
-            .hint("the API server would reject this manifest"));
+    if let Some(manifest) = candidate {
+        manifest.notes()?;
     }
     let (template, mut pod) = match (workload.and_then(|own| own.template.as_deref()), candidate) {
         (Some(template), None) => (SupposedTemplate::OfTarget, as_pod(template)),
@@ -154,6 +152,12 @@ pub fn suppose_pods(
     snapshot.pods = (1..=count)
         .map(|n| Pod { name: format!("{prefix}-{n}").into(), ..pod.clone() }.into())
         .collect();
+    let rivals = std::mem::take(&mut surroundings.rivals).into_iter();
+    for rival in rivals {
+        let key = rival.key();
+        notes.retain(|note| !matches!(note, Note::UnknownSelector { hpa, .. } if *hpa == key));
+        snapshot.other_hpas.extend(OtherHpa::of(rival, scale.clone()));
+    }
     snapshot.scale = Ok(scale);
     if count == 0 {
         // Then there is nothing to measure.
@@ -166,6 +170,7 @@ pub fn suppose_pods(
             }
         }
     }
+    answer_for_no_container(snapshot);
     surroundings.lacks_scale = false;
     surroundings.supposed = Some(supposed.clone());
     basis.retain(|own| !matches!(own, Basis::StatusReplicas { .. }));
@@ -174,6 +179,22 @@ pub fn suppose_pods(
     notes.extend(elsewhere);
     input.remark_anew(&was);
     Ok(())
+}
+
+/// Answers metrics of a container that the pods do not have: whatever they use, none of it is the container's.
+fn answer_for_no_container(snapshot: &mut Snapshot) {
+    let Some(pod) = snapshot.pods.first() else { return };
+    let has = |name: &str| pod.running(false).any(|own| *own.name == *name);
+    let metrics = snapshot.hpa.spec.metrics.iter().zip(&mut snapshot.metrics);
+    let lacking = metrics.filter(|(spec, answer)| {
+        answer.is_missing() && spec.container().is_some_and(|own| !has(own))
+    });
+    let answered = lacking.map(|(_, answer)| *answer = MetricAnswer::PodMetrics).count();
+    if answered > 0 && snapshot.pod_metrics.is_empty() {
+        let items = snapshot.pods.iter();
+        let items = items.map(|pod| unmeasured(pod, &snapshot.hpa.namespace, snapshot.now).into());
+        snapshot.pod_metrics = items.collect();
+    }
 }
 
 /// Gives the target of pods that the input has the replicas that are typed, if it states none.
@@ -253,22 +274,6 @@ fn scale_of(workload: &Workload) -> Scale {
     let selector = selector.map(|own| own.to_string()).unwrap_or_default().into();
     let replicas = workload.wanted();
     Scale { spec_replicas: replicas, status_replicas: replicas, selector }
-}
-
-/// Makes sure that no other HPA of the input has the same target.
-fn check_alone(input: &Input, target: &CrossVersionObjectReference) -> Result<(), Error> {
-    let own = format!("{} {}", target.kind, target.name);
-    let rival = input.notes.iter().find_map(|note| match note {
-        Note::UnknownSelector { hpa, why: WhyUnknownSelector::NoTarget(target) }
-            if *target == own =>
-        {
-            Some(hpa)
-        }
-        _ => None,
-    });
-    let Some(rival) = rival else { return Ok(()) };
-    let message = format!("the HPA {rival} has the same target: the controller scales neither");
-    Err(Error::usage(message).hint("leave one of them out of the input"))
 }
 
 /// Notes that the status of a workload has replicas that are not ready.

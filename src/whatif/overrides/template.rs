@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::candidate::WorkloadManifest;
 use super::pods::known_selector;
 use super::requests::{NewRequest, RequestChange, set_requests};
 use super::{Override, Reported};
@@ -15,6 +14,7 @@ use crate::apimachinery::selector::{Labels, Selector};
 use crate::apimachinery::tool::Tool;
 use crate::error::Error;
 use crate::numbers::format_of;
+use crate::saved::manifest::WorkloadManifest;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::MetricSpec;
 use crate::snapshot::input::Input;
@@ -78,7 +78,11 @@ pub(super) fn apply(
         let (own, namespace) = (own.clone(), namespace.clone());
         notes.push(Note::WorkloadElsewhere { workload: reference.clone(), own, namespace });
     }
-    input.notes.extend(of_manifest(origin, notes));
+    if let Some(of) = manifest.template_of.as_ref().filter(|_| manifest.template.is_none()) {
+        let (workload, of) = (reference.clone(), of.to_string());
+        notes.push(Note::TemplateElsewhere { workload, of, is_assumed: false });
+    }
+    input.notes.extend(Note::of_manifest(origin, notes));
     let replicas = manifest.replicas;
     input.surroundings.manifest_replicas =
         replicas.map(|replicas| ManifestReplicas { origin: origin.clone(), replicas });
@@ -98,7 +102,7 @@ pub(super) fn apply(
         notes.push(Note::ReplicasReset { workload: reference.clone(), stated });
     }
     let Some(template) = manifest.template.as_deref().map(as_pod) else {
-        input.notes.extend(of_manifest(origin, notes));
+        input.notes.extend(Note::of_manifest(origin, notes));
         return Ok(());
     };
     let running = input.surroundings.workload(&target);
@@ -161,20 +165,32 @@ pub(super) fn apply(
     if let Some(workload) = input.surroundings.workload_mut(&target) {
         workload.template.clone_from(&manifest.template);
     }
-    input.notes.extend(of_manifest(origin, notes));
+    input.notes.extend(Note::of_manifest(origin, notes));
     Ok(())
 }
 
+/// Whether the usage of a container matters to metrics, of which the values of some are stated otherwise, by their
+/// places.
+pub(crate) fn matters(
+    metrics: &[MetricSpec],
+    container: &str,
+    is_stated: impl Fn(usize) -> bool,
+) -> bool {
+    let mut metrics = metrics.iter().enumerate().filter(|(_, own)| own.is_resource());
+    metrics
+        .any(|(place, own)| own.container().is_none_or(|own| own == container) && !is_stated(place))
+}
+
 /// Drops from the notes which containers have no usage those whose usage is stated, also by the columns of a
-/// trace.
+/// trace, or does not matter.
 pub(crate) fn drop_known(
     snapshot: &Snapshot,
-    is_in_trace: impl Fn(&str) -> bool,
+    is_stated: impl Fn(&str) -> bool,
     notes: &mut Vec<Note>,
 ) {
     let is_measured = |container: &String| {
         let mut measured = snapshot.pod_metrics.iter().flat_map(|item| &item.containers);
-        measured.any(|own| *own.name == **container) || is_in_trace(container)
+        measured.any(|own| *own.name == **container) || is_stated(container)
     };
     notes.retain_mut(|note| {
         let Note::OfManifest { note, .. } = note else { return true };
@@ -366,13 +382,6 @@ fn resets_replicas(running: &Metadata) -> Option<StatedReplicas> {
     // Who scales takes the field from its owner, but not from what was applied last.
     let is_applied = running.annotations.last_applied_states_replicas();
     manager.or(is_applied.then_some(StatedReplicas::LastApplied))
-}
-
-fn of_manifest(origin: &str, notes: Vec<Note>) -> impl Iterator<Item = Note> {
-    let origin = origin.to_owned();
-    notes
-        .into_iter()
-        .map(move |note| Note::OfManifest { origin: origin.clone(), note: Box::new(note) })
 }
 
 /// Whether the input says what the target is like that runs, rather than the candidate.

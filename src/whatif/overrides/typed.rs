@@ -6,7 +6,7 @@ use super::pods::{PodChanges, Replicas, Which, of_target};
 use super::requests::TypedRequest;
 use super::spec::SpecChanges;
 use crate::apimachinery::names::shell_word;
-use crate::args::Overrides;
+use crate::args::{Overrides, Validate};
 use crate::error::Error;
 use crate::snapshot::Snapshot;
 use crate::snapshot::hpa::{Hpa, MetricSpec};
@@ -63,7 +63,7 @@ impl Assumptions {
 
     /// Returns the flags of a command that assumes the same.
     pub(super) fn flags(&self) -> Vec<(&'static str, String)> {
-        let manifest = self.candidate().into_iter().flat_map(Candidate::flags);
+        let manifest = self.candidate().into_iter().map(Candidate::flag);
         self.flags.iter().cloned().chain(manifest).collect()
     }
 
@@ -221,10 +221,16 @@ fn flags(typed: &Overrides) -> Vec<(&'static str, String)> {
         ("--target", &typed.targets),
         ("--set", &typed.fields),
     ];
+    let validate = match typed.validate {
+        Validate::Strict => None,
+        Validate::Warn => Some("--validate=warn"),
+        Validate::Ignore => Some("--validate=ignore"),
+    };
     let words = |(flag, values): (&'static str, &Vec<String>)| {
         values.iter().map(|value| (flag, shell_word(value))).collect::<Vec<_>>()
     };
-    all.into_iter().flat_map(words).collect()
+    let validate = validate.map(|flag| (flag, String::new()));
+    all.into_iter().flat_map(words).chain(validate).collect()
 }
 
 impl Assigned {
@@ -236,7 +242,9 @@ impl Assigned {
     fn new(wanted: NamedMetric, text: &str, flag: &str, typed: &str) -> Result<Self, Error> {
         let value = text.parse().map_err(|e| {
             let message = match text {
+                "" if typed.is_empty() => format!("{flag}: the value is missing"),
                 "" => format!("{flag} {typed}: the value is missing"),
+                text if text == typed => format!("{flag} {typed}: {e}"),
                 text => format!("{flag} {typed}: {text}: {e}"),
             };
             Error::usage(message).hint(format!("a value is {FORMS}"))
@@ -269,6 +277,9 @@ impl Assigned {
     /// The places in the spec of the metric that is meant: several where the spec has it several
     /// times.
     pub(super) fn places(&self, snapshot: &Snapshot) -> Result<Vec<usize>, Error> {
-        self.wanted.places(snapshot)
+        self.wanted.places(snapshot).map_err(|e| {
+            let message = format!("{}: {}", self.flag, e.message);
+            Error { message, ..e }
+        })
     }
 }

@@ -13,7 +13,10 @@ use crate::error::Error;
 use crate::numbers;
 use crate::outlook::longest_wait;
 use crate::snapshot::Snapshot;
-use crate::whatif::overrides::{Meant, Override, SampleSource, current, in_container, look, words};
+use crate::snapshot::hpa::MetricSpec;
+use crate::whatif::overrides::{
+    Meant, Override, SampleSource, current, in_container, look, matters, words,
+};
 use crate::whatif::value::Value;
 
 /// A timeline that is about to be played.
@@ -72,7 +75,7 @@ impl Player {
             (None, Some(end)) if end.after.is_positive() => end.after,
             _ => {
                 return Err(Error::usage("the trace ends with the first pass")
-                    .hint("use --for to say how long to play on"));
+                    .hint("use --for to say how long the run is"));
             }
         };
         let period = snapshot.controller.sync_period;
@@ -80,7 +83,13 @@ impl Player {
             span.as_nanos().checked_div(period.as_nanos()).map_or(0, |further| further + 1);
         let (span_text, period_text) = (numbers::duration(span), numbers::duration(period));
         let is_one_pass = plan.span.is_some_and(|span| span < period);
-        if !span.is_positive() || !period.is_positive() || is_one_pass {
+        if !period.is_positive() {
+            return Err(Error::usage(format!(
+                "--sync-period {period_text}: a run needs time between its passes"
+            ))
+            .hint("it is a time such as 15s, the controller's default"));
+        }
+        if !span.is_positive() || is_one_pass {
             return Err(Error::usage(format!(
                 "{span_text} is too short for a pass every {period_text}"
             ))
@@ -107,9 +116,12 @@ impl Player {
         Ok(player)
     }
 
-    /// Whether the trace has a column for a container.
-    pub fn has_load_of(&self, container: &str) -> bool {
+    /// Whether the trace has a column for a container, or for all that metrics read of it.
+    pub fn has_load_of(&self, container: &str, metrics: &[MetricSpec]) -> bool {
+        let whole = self.places.iter().filter(|meant| meant.container.is_none());
+        let is_stated = |place| whole.clone().any(|meant| meant.places.contains(&place));
         self.places.iter().any(|meant| meant.container.as_deref() == Some(container))
+            || !matters(metrics, container, is_stated)
     }
 
     /// Finds out what a trace means for a snapshot, and gives it the load that the trace has at its

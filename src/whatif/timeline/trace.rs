@@ -450,7 +450,7 @@ impl Trace {
         unit::check(spec, stated.text, str::to_owned).map_err(|_| {
             let (place, label) = (self.place(stated), spec.label(metrics));
             Error::usage(format!("{place}: not in a unit of {label}"))
-                .hint("values have units, such as 80% of the requests, 500m cores, or 512Mi")
+                .hint("a value has a unit: 80% (of the request), 500m (half a core) or 512Mi")
         })
     }
 }

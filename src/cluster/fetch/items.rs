@@ -1,0 +1,113 @@
+//! The items of a list of HPAs. One that cannot be read stays in the list with its name and the reason, because it
+//! may have the target that is asked about, or select the same pods.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::super::Failure;
+use super::{Fetch, accepted, rules};
+use crate::apimachinery::json;
+use crate::apimachinery::selector::Labels;
+use crate::apiserver::admit;
+use crate::apiserver::convert::HpaObject;
+use crate::args::Named;
+use crate::error::listed;
+use crate::snapshot::hpa::Hpa;
+use crate::snapshot::neighbour::UnknownSelector;
+use crate::snapshot::note::{Note, WhyUnknownSelector};
+use crate::snapshot::pod::Meta;
+use crate::snapshot::selection::Selection;
+
+/// The kind of a list of HPAs.
+pub(super) const HPAS: &str = "HorizontalPodAutoscalerList";
+
+/// An HPA of a list.
+pub(super) struct Item {
+    pub(super) namespace: String,
+    pub(super) name: String,
+    /// Whether its explanation was requested; the others matter only for shared pods.
+    pub(super) wanted: bool,
+    pub(super) hpa: Result<Hpa, Failure>,
+    /// What was ignored while reading it.
+    pub(super) notes: Vec<Note>,
+    labels: Labels,
+}
+
+impl Item {
+    /// Whether a name selects it; an HPA that cannot be read matches only its own name.
+    pub(super) fn is(&self, named: &Named) -> bool {
+        match (&self.hpa, named) {
+            (Ok(hpa), named) => hpa.is(named),
+            (Err(_), Named::Hpa(name)) => self.name == *name,
+            (Err(_), Named::Target(_)) => false,
+        }
+    }
+
+    /// Returns its name and why it cannot be read.
+    pub(super) fn failure(&self) -> Option<(&str, &Failure)> {
+        Some((&self.name, self.hpa.as_ref().err()?))
+    }
+
+    /// Notes whether it is requested.
+    pub(super) fn select(&mut self, selection: &Selection) {
+        self.wanted = selection.wants(Some(&self.labels), |named| self.is(named));
+    }
+
+    /// Returns what is unknown about it because it cannot be read.
+    pub(super) fn unreadable(&self, failure: &Failure) -> UnknownSelector {
+        UnknownSelector {
+            key: format!("{}/{}", self.namespace, self.name),
+            hpa: None,
+            why: WhyUnknownSelector::HpaUnreadable(failure.to_string()),
+        }
+    }
+}
+
+/// Returns what to do about a target that none of the HPAs has, if some of them cannot be read: the names of these,
+/// and why.
+pub(in super::super) fn unreadable<'i>(
+    all: impl Iterator<Item = (&'i str, &'i Failure)>,
+) -> Option<String> {
+    let all = all.map(|(name, failure)| format!("{name} ({failure})"));
+    let all: Vec<String> = all.collect();
+    (!all.is_empty())
+        .then(|| format!("it may be that of one that cannot be read: {}", listed(&all)))
+}
+
+/// Reads an item of a list, whose kind and version are those of the list.
+pub(super) fn admitted_item(item: &str, namespace: &str) -> Result<HpaObject, String> {
+    accepted(admit::admit_item(item, namespace, rules()))
+}
+
+impl Fetch<'_> {
+    /// Reads the items of a list of HPAs from this path, all of them requested.
+    pub(super) async fn read_items(
+        &self,
+        path: &str,
+        list: Vec<Box<RawValue>>,
+    ) -> Result<Vec<Item>, Failure> {
+        #[derive(Deserialize)]
+        struct Object {
+            metadata: Meta<'static>,
+        }
+        let namespace = self.namespace.to_owned();
+        let read = move || {
+            let read = |object: &str| {
+                let Object { metadata } = json::read(object.as_bytes())?;
+                Ok((metadata, admitted_item(object, &namespace)))
+            };
+            list.iter().map(|object| read(object.get())).collect::<Result<Vec<_>, String>>()
+        };
+        let read = self.session.aside(read).await.unwrap_or_else(|e| Err(e.to_string()));
+        let read = read.map_err(|cause| self.unreadable(path, cause))?;
+        let item = |(metadata, hpa): (Meta<'static>, Result<HpaObject, String>)| Item {
+            namespace: metadata.namespace.unwrap_or_default().into(),
+            name: metadata.name.into(),
+            wanted: true,
+            notes: hpa.as_ref().map_or_else(|_| Vec::new(), |hpa| hpa.notes.clone()),
+            hpa: hpa.map(HpaObject::into_hpa).map_err(|cause| self.unreadable(path, cause)),
+            labels: metadata.labels.into_owned(),
+        };
+        Ok(read.into_iter().map(item).collect())
+    }
+}

@@ -1,0 +1,237 @@
+//! Manifests, which no API server has seen yet: what kubectl and the API server say of them before they exist.
+//! An object with a `uid`, or a workload with a status, has passed its API server and is none. The HPA, the ScaledObject and the target go through
+//! the same check, whether they are the input (`-f`) or replace it (`--hpa`).
+
+use serde_json::Value as Json;
+
+use super::objects::{Objects, Undecoded, UndecodedHpa};
+use crate::apimachinery::json::decode;
+use crate::apimachinery::metadata::Metadata;
+use crate::apiserver::convert::{
+    HpaObject, HpaVersion, UnknownFields, hpa_with_unknown_fields, unknown_in_workload,
+};
+use crate::apiserver::metadata::ObjectMeta;
+use crate::apiserver::validate;
+use crate::args::Validate;
+use crate::error::Error;
+use crate::keda::{self, KedaHpa, Refused};
+use crate::snapshot::note::Note;
+use crate::snapshot::surroundings::Workload;
+use crate::version::Version;
+
+const REJECTED: &str = "the API server would reject this manifest";
+
+/// The manifest of an object that creates pods.
+#[derive(Debug, Clone)]
+pub(crate) struct WorkloadManifest {
+    pub(crate) object: Workload,
+    /// The file.
+    pub(crate) origin: String,
+    /// The containers whose cores are stated without a unit; `None` is the pod as a whole.
+    pub(crate) bare_cores: Vec<Option<Box<str>>>,
+    /// What is to be said of it, or why it cannot be assumed.
+    notes: Result<Vec<Note>, Error>,
+}
+
+impl WorkloadManifest {
+    /// Returns the manifests among the objects of a namespace. A Rollout has the template that it refers to.
+    pub(crate) fn all(
+        objects: &Objects,
+        validate: Validate,
+        is_here: impl Fn(&Metadata) -> bool,
+    ) -> Vec<Self> {
+        let all = objects.workloads.iter().zip(&objects.undecoded_workloads);
+        let all = all.filter(|(object, _)| is_here(&object.metadata));
+        let read = |(object, whole): (&Workload, &Option<Undecoded>)| {
+            let mut object = object.clone();
+            if object.template_of.is_some() {
+                // It is judged as it is written.
+                object.template = None;
+            }
+            Some(Self::read(object, whole.as_ref()?, validate))
+        };
+        let mut all: Vec<Self> = all.filter_map(read).collect();
+        for place in 0..all.len() {
+            let rollout = &all[place].object;
+            let of = all.iter().find(|it| it.object.is_template_of(rollout)).cloned();
+            let Some(of) = of.filter(|it| it.object.template.is_some()) else { continue };
+            let own = &mut all[place];
+            own.object.resolve(&of.object);
+            own.bare_cores = of.bare_cores;
+            own.notes = own.notes.clone().and_then(|mut notes| {
+                notes.extend(of.notes?);
+                Ok(notes)
+            });
+        }
+        all
+    }
+
+    fn read(object: Workload, whole: &Undecoded, validate: Validate) -> Self {
+        let Undecoded { origin, json, .. } = whole;
+        let place = format!("{origin}: {}", object.reference());
+        let mut bare_cores = Vec::new();
+        let mut read = || {
+            let whole: Json =
+                decode(json.expose()).map_err(|e| Error::usage(format!("{place}: {e}")))?;
+            let unknown = unknown_in_workload(&whole, &object.group, &object.kind);
+            let mut notes = ignored(&unknown, &place, validate)?;
+            let served = match &*object.group {
+                "argoproj.io" => "argoproj.io/v1alpha1",
+                "apps" => "apps/v1",
+                _ => "v1",
+            };
+            let stated = whole["apiVersion"].as_str().unwrap_or_default();
+            if stated != served && !is_admitted(&whole) {
+                let hint = format!("write it in {served}");
+                notes.push(not_served(&place, &object.kind, stated, served, &hint, validate)?);
+            }
+            bare_cores = states_bare_cores(&whole["spec"]["template"]["spec"]);
+            let causes = validate::workload(&object, &whole);
+            let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
+            match causes.is_empty() {
+                true => Ok(notes),
+                false => {
+                    Err(Error::usage(format!("{place}: {}", causes.join("; "))).hint(REJECTED))
+                }
+            }
+        };
+        let notes = read();
+        Self { notes, bare_cores, origin: origin.clone(), object }
+    }
+
+    /// What is to be said of it.
+    ///
+    /// # Errors
+    ///
+    /// It has fields that there are not, or the API server would reject it.
+    pub(crate) fn notes(&self) -> Result<Vec<Note>, Error> {
+        self.notes.clone()
+    }
+}
+
+/// The containers of a pod's spec whose cores have no unit, and none if those of the pod as a whole have none.
+fn states_bare_cores(spec: &Json) -> Vec<Option<Box<str>>> {
+    let is_bare = |resources: &Json| {
+        let request = &resources["requests"]["cpu"];
+        let cores = if request.is_null() { &resources["limits"]["cpu"] } else { request };
+        let is_bare = |text: &str| !text.is_empty() && text.bytes().all(|c| c.is_ascii_digit());
+        cores.is_u64() || cores.as_str().is_some_and(|text| is_bare(text.trim()))
+    };
+    let lists = ["containers", "initContainers"].into_iter();
+    let all = lists.flat_map(|list| spec[list].as_array().into_iter().flatten());
+    let bare = all.filter(|own| is_bare(&own["resources"]));
+    let bare = bare.filter_map(|own| Some(Some(own["name"].as_str()?.into())));
+    bare.chain(is_bare(&spec["resources"]).then_some(None)).collect()
+}
+
+/// Whether an API server has accepted an object.
+fn is_admitted(whole: &Json) -> bool {
+    whole["metadata"]["uid"].as_str().is_some_and(|uid| !uid.is_empty())
+}
+
+/// Reads the manifest of an HPA, with notes on the fields that there are not.
+///
+/// # Errors
+///
+/// It cannot be read, or has fields that there are not.
+pub(crate) fn read_hpa(hpa: &UndecodedHpa, validate: Validate) -> Result<HpaObject, Error> {
+    let origin = &hpa.origin;
+    let (mut object, unknown) = hpa_with_unknown_fields(&hpa.json).map_err(|e| {
+        Error::usage(format!("{origin}: HorizontalPodAutoscaler {}: {e}", hpa.name))
+    })?;
+    object.notes.extend(ignored(&unknown, origin, validate)?);
+    Ok(object)
+}
+
+/// Says whether an API server of these rules serves the version of a manifest.
+///
+/// # Errors
+///
+/// It does not.
+pub(crate) fn check_version(
+    hpa: &HpaObject,
+    origin: &str,
+    rules: &Version,
+    validate: Validate,
+) -> Result<Option<Note>, Error> {
+    let last = match hpa.version {
+        HpaVersion::V1 | HpaVersion::V2 => return Ok(None),
+        HpaVersion::V2beta1 => 24,
+        HpaVersion::V2beta2 => 25,
+    };
+    if rules.minor() <= last || hpa.is_admitted() {
+        return Ok(None);
+    }
+    let served = HpaVersion::V2.as_str();
+    let hint =
+        format!("write it in {served}, or state its rules with --kubernetes-version v1.{last}");
+    let (kind, stated) = ("HorizontalPodAutoscaler", hpa.version.as_str());
+    not_served(origin, kind, stated, served, &hint, validate).map(Some)
+}
+
+fn not_served(
+    origin: &str,
+    kind: &str,
+    stated: &str,
+    served: &'static str,
+    hint: &str,
+    validate: Validate,
+) -> Result<Note, Error> {
+    if validate == Validate::Strict {
+        let message = format!("{origin}: no matches for kind \"{kind}\" in version \"{stated}\"");
+        return Err(Error::usage(message).hint(hint));
+    }
+    Ok(Note::VersionNotServed { kind: kind.to_owned(), stated: stated.to_owned(), served })
+}
+
+/// Makes the HPA that KEDA creates from a ScaledObject. `namespace` is the one to use where it states none.
+///
+/// # Errors
+///
+/// The API server or KEDA refuses the ScaledObject, or it has fields that there are not.
+pub(crate) fn hpa_of_keda(
+    object: &Undecoded,
+    namespace: Option<&str>,
+    validate: Validate,
+) -> Result<KedaHpa, Error> {
+    let Undecoded { origin, json, .. } = object;
+    let whole: Json = decode(json.expose()).map_err(|e| Error::usage(format!("{origin}: {e}")))?;
+    let unknown = keda::unknown_fields(json.expose()).map_err(|e| refused(e, origin))?;
+    let unknown = ignored(&unknown, origin, validate)?;
+    let mut made = KedaHpa::of(json.expose(), namespace).map_err(|e| refused(e, origin))?;
+    let causes = match is_admitted(&whole) {
+        true => Vec::new(),
+        false => validate::of_metadata(&ObjectMeta::stated(&whole["metadata"])),
+    };
+    let causes: Vec<String> = causes.iter().map(ToString::to_string).collect();
+    if !causes.is_empty() {
+        return Err(Error::usage(format!("{origin}: {}", causes.join("; "))).hint(REJECTED));
+    }
+    made.notes.extend(unknown);
+    Ok(made)
+}
+
+/// The error for a ScaledObject that gets no HPA.
+pub(crate) fn refused(refused: Refused, origin: &str) -> Error {
+    let error = Error::usage(format!("{origin}: {refused}"));
+    match refused.hint {
+        Some(hint) => error.hint(hint),
+        None => error,
+    }
+}
+
+/// What is to be said of unknown fields of a manifest.
+fn ignored(unknown: &UnknownFields, origin: &str, validate: Validate) -> Result<Vec<Note>, Error> {
+    match validate {
+        Validate::Strict if !unknown.is_empty() => {
+            let unknown = unknown.messages().join("; ");
+            Err(Error::usage(format!("{origin}: {unknown}"))
+                .hint("use --validate=warn to drop the field, as the API server would"))
+        }
+        Validate::Strict | Validate::Ignore => Ok(Vec::new()),
+        Validate::Warn => {
+            let causes = unknown.messages().into_iter();
+            Ok(causes.map(|cause| Note::FieldIgnored { cause }).collect())
+        }
+    }
+}

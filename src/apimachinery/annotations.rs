@@ -17,6 +17,8 @@ pub const KEDA_PAUSED_REPLICAS: &str = "autoscaling.keda.sh/paused-replicas";
 pub const KEDA_PAUSED_SCALE_IN: &str = "autoscaling.keda.sh/paused-scale-in";
 /// Stops a ScaledObject from scaling out.
 pub const KEDA_PAUSED_SCALE_OUT: &str = "autoscaling.keda.sh/paused-scale-out";
+/// Has KEDA count a ScaledObject as active, whatever its triggers say.
+pub const KEDA_FORCE: &str = "autoscaling.keda.sh/force-activation";
 
 /// Lets a ScaledObject take over an HPA that KEDA did not create.
 pub const KEDA_TRANSFER: &str = "scaledobject.keda.sh/transfer-hpa-ownership";
@@ -27,7 +29,7 @@ pub const KEDA_OWNERSHIP: &str = "validations.keda.sh/hpa-ownership";
 /// What `kubectl apply` has applied last, of which only `spec.replicas` is kept.
 const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-const KNOWN: [&str; 8] = [
+const KNOWN: [&str; 9] = [
     LAST_APPLIED,
     REVISION,
     VPA_UPDATES,
@@ -35,6 +37,7 @@ const KNOWN: [&str; 8] = [
     KEDA_PAUSED_REPLICAS,
     KEDA_PAUSED_SCALE_IN,
     KEDA_PAUSED_SCALE_OUT,
+    KEDA_FORCE,
     KEDA_TRANSFER,
 ];
 

@@ -489,7 +489,13 @@ pub(super) fn without_value(case: &Case<'_>) -> Vec<Finding> {
                         behind: service.spec.service.clone(),
                     })
                 });
-                let adapter = (why == Unavailable::Unserved).then(|| adapter(case, group));
+                // What has an APIService of its own may only lack the name.
+                let is_absent = match why {
+                    Unavailable::Unserved => true,
+                    Unavailable::NotFound => service.is_none(),
+                    Unavailable::Stale | Unavailable::Failing => false,
+                };
+                let adapter = is_absent.then(|| adapter(case, group));
                 apis.push(MetricsApiUnavailable {
                     group,
                     metrics: vec![metric],

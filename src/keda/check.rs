@@ -47,7 +47,8 @@ pub(super) fn schema(spec: &Spec) -> Result<(), Refused> {
                 return Err(required(&format!("triggers[{index}].authenticationRef.name")));
             }
             let path = format!("spec.triggers[{index}].authenticationRef.kind");
-            one_of(&path, kind, &["", "TriggerAuthentication", "ClusterTriggerAuthentication"])?;
+            let kinds = ["TriggerAuthentication", "ClusterTriggerAuthentication"];
+            kind.as_ref().map_or(Ok(()), |kind| one_of(&path, kind, &kinds))?;
         }
     }
     if let Some(Fallback { failure_threshold, replicas, behavior }) = &spec.fallback {
@@ -86,7 +87,6 @@ fn one_of(path: &str, value: &str, known: &[&str]) -> Result<(), Refused> {
     if known.contains(&value) {
         return Ok(());
     }
-    let known: Vec<&str> = known.iter().copied().filter(|it| !it.is_empty()).collect();
     Err(Refused::new(path, format!("{value:?} is not one of {}", known.join(", "))))
 }
 

@@ -2,12 +2,14 @@
 //! the ScaledObject without an HPA (`buildScalers` in `scalers_builder.go`). Rules that concern several
 //! fields, or what a scaler connects to, are not among them.
 
-use std::str::FromStr;
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json, from_str};
 
 use super::Refused;
-use super::metadata::{Metadata, Sources};
+use super::glob::is_glob;
+use super::keys::Source;
+use super::metadata::{Found, Metadata};
 use crate::apimachinery::go;
 use crate::apimachinery::selector::Selector;
 
@@ -18,21 +20,21 @@ use crate::apimachinery::selector::Selector;
 ///
 /// | kind | the value |
 /// | --- | --- |
-/// | `r`, `re`, `ra` | is required; it may also come from the environment and authentication, or from one of them |
-/// | `a` | gives way to one from authentication |
+/// | `r` | is required, from any of the field's sources |
 /// | `x` | is no longer read |
 /// | `i`, `1..`, `1..100`, `1\|5\|60../60` | a whole number: any, within bounds, one of several or a multiple |
 /// | `f`, `f>0`, `f?` | a number: any, a positive one, or `null` |
 /// | `b` | a Boolean |
 /// | `d`, `d>0`, `dw` | a duration: any, a positive one, or one that may be negative and have days and weeks |
 /// | `m` | pairs |
-/// | `one\|two` | one of these words; with `~`, in any case; with `,` at the end, several of them |
+/// | `one\|two` | one of these words, one of which may be empty; with `~`, in any case; with `,` at the end, several |
 /// | `one^two` | words that exclude each other |
 /// | `hh:mm`, `one/two` | as many parts |
 /// | `N-N`, `n-n` | numbers and ranges, of 64 or 32 bits |
 /// | `N.N.N` | a version of Kafka |
-/// | `!*` | has no `*` |
-/// | `json`, `json?` | a JSON object, which is not empty, or may also be `null` |
+/// | `!*`, `!/` | has no `*`; has something after its last `/` |
+/// | `names`, `values` | a JSON object of strings, which is not empty; one of attribute values of DynamoDB, or `null` |
+/// | `glob` | a pattern of file names |
 /// | `selector` | a selector of labels |
 const FIELDS: &str = include_str!("fields.txt");
 
@@ -52,41 +54,28 @@ pub(super) fn check(type_: &str, metadata: &Metadata<'_>) -> Result<(), Refused>
         if !condition.is_empty() && metadata.get(condition).is_none_or(|value| value == "0") {
             continue;
         }
-        let stated = match names.strip_suffix('!') {
-            Some(name) => metadata.untrimmed(name).map(|value| (name, value)),
-            None => metadata.stated(names),
-        };
-        match stated {
-            Some((name, text)) => check_value(kind, metadata, name, text)?,
+        let (stated, elsewhere) = match names.strip_suffix('!') {
+            Some(name) => (metadata.untrimmed(name).map(|value| (name, value)), None),
             None => {
-                let sources = match kind {
-                    "r" => Sources::ALL,
-                    "re" => Sources { authentication: false, ..Sources::ALL },
-                    "ra" => Sources { environment: false, ..Sources::ALL },
-                    _ => continue,
-                };
-                if metadata.elsewhere(names, sources).is_none() {
-                    return Err(metadata.missing(names));
-                }
+                let Found { stated, elsewhere } = metadata.find(names);
+                (stated, elsewhere)
             }
+        };
+        match (stated, elsewhere) {
+            // The value is another one.
+            (Some(_), Some((_, Source::Environment))) => {}
+            (Some((name, text)), _) => check_value(kind, metadata, name, text)?,
+            (None, None) if kind == "r" => return Err(metadata.missing(names)),
+            (None, _) => {}
         }
     }
     Ok(())
 }
 
-/// The fields that give way to what the trigger authenticates with, if it authenticates.
-pub(super) fn replaceable(type_: &str, metadata: &Metadata<'_>) -> Vec<&'static str> {
-    if !metadata.is_authenticated() {
-        return Vec::new();
-    }
-    let all = rules(type_).filter(|(kind, name)| *kind == "a" && metadata.get(name).is_some());
-    all.map(|(_, name)| name).collect()
-}
-
 /// Checks one value, which a refusal shows only where it should have been within bounds.
 fn check_value(kind: &str, metadata: &Metadata<'_>, name: &str, text: &str) -> Result<(), Refused> {
     let is_good = match kind {
-        "r" | "re" | "ra" | "a" => true,
+        "r" => true,
         "x" => return Err(metadata.refused(name, "KEDA no longer reads it")),
         "f?" if text == "null" => true,
         "f" | "f?" => return metadata.number(name, text).map(drop),
@@ -98,12 +87,14 @@ fn check_value(kind: &str, metadata: &Metadata<'_>, name: &str, text: &str) -> R
         "d>0" => duration(text).is_some_and(|nanos| nanos > 0),
         "dw" => go::parse_duration_with_days(text).is_some(),
         "m" => text.split(',').all(|pair| pair.split('=').count() == 2),
-        "N-N" => is_ranges::<i64>(text),
-        "n-n" => is_ranges::<i32>(text),
+        "N-N" => is_ranges(text, |end| from_str::<i64>(end).is_ok()),
+        "n-n" => is_ranges(text, |end| end.trim().parse::<i32>().is_ok()),
         "N.N.N" => is_kafka_version(text),
         "!*" => !text.contains('*'),
-        "json" => from_str::<Map<String, Json>>(text).is_ok_and(|object| !object.is_empty()),
-        "json?" => from_str::<Option<Map<String, Json>>>(text).is_ok(),
+        "!/" => !text.ends_with('/'),
+        "names" => from_str::<BTreeMap<String, String>>(text).is_ok_and(|all| !all.is_empty()),
+        "values" => is_attribute_values(text),
+        "glob" => is_glob(text.strip_prefix('/').unwrap_or(text)),
         "selector" => Selector::parse(text).is_ok(),
         words if words.contains(['|', ',']) => is_words(words, text),
         pattern => separator(pattern).is_some_and(|separator| {
@@ -132,8 +123,10 @@ fn expected(kind: &str) -> String {
         "N-N" | "n-n" => "numbers and ranges such as 1,3-5",
         "N.N.N" => "a version such as 2.5.0",
         "!*" => "without *",
-        "json" => "a JSON object that is not empty",
-        "json?" => "a JSON object",
+        "!/" => "a URL that does not end with /",
+        "names" => "a JSON object of strings that is not empty",
+        "values" => "a JSON object of attribute values such as {\":a\": {\"S\": \"b\"}}",
+        "glob" => "a pattern whose sets of characters are closed, such as *.[ct]sv",
         "selector" => "a selector of labels",
         range if is_range(range) => &range_in_words(range),
         words if words.contains(['|', ',']) => &in_words(words),
@@ -198,7 +191,7 @@ fn is_words(words: &str, text: &str) -> bool {
 
 /// Words for a reader.
 fn in_words(words: &str) -> String {
-    let words = words.trim_start_matches('~').trim_end_matches(',');
+    let words = words.trim_start_matches(['~', '|']).trim_end_matches(',');
     let exclusive = words.split('|').find(|group| group.contains('^'));
     let only = exclusive.map(|group| format!(", and only one of {}", group.replace('^', ", ")));
     format!("one of {}{}", words.replace(['|', '^'], ", "), only.unwrap_or_default())
@@ -217,12 +210,37 @@ fn duration(text: &str) -> Option<i64> {
     }
 }
 
-/// Whether a text is numbers and ranges, `setConfigValueSlice` in `typed_config.go`.
-fn is_ranges<N: FromStr>(text: &str) -> bool {
+/// Whether a text is numbers and ranges: `setConfigValueSlice` in `typed_config.go`, which reads numbers as JSON,
+/// or `parsePartitionLimitation` in `kafka_scaler.go`.
+fn is_ranges(text: &str, is_number: fn(&str) -> bool) -> bool {
     text.split(',').all(|part| {
         let ends: Vec<&str> = part.split('-').collect();
-        ends.len() <= 2 && ends.iter().all(|end| end.trim().parse::<N>().is_ok())
+        ends.len() <= 2 && ends.into_iter().all(is_number)
     })
+}
+
+/// Whether a text is a JSON object of attribute values, `json2DynamoMap` in `aws_dynamodb_scaler.go`.
+fn is_attribute_values(text: &str) -> bool {
+    from_str::<Option<Map<String, Json>>>(text).is_ok_and(|all| are_attributes(&all.into()))
+}
+
+/// Whether all values of an object are attribute values.
+fn are_attributes(all: &Json) -> bool {
+    all.as_object().is_none_or(|all| all.values().all(is_attribute))
+}
+
+/// `attributeValueFromInterface`: the type of the value is the only key. Of several, Go takes any.
+fn is_attribute(value: &Json) -> bool {
+    let Json::Object(types) = value else { return false };
+    types.is_empty()
+        || types.iter().any(|(type_, value)| match &**type_ {
+            "S" | "N" | "B" => value.is_string(),
+            "BOOL" => value.is_boolean(),
+            "L" => value.as_array().is_some_and(|all| all.iter().all(is_attribute)),
+            "M" => value.is_object() && are_attributes(value),
+            "NULL" => true,
+            _ => false,
+        })
 }
 
 /// `ParseKafkaVersion` in sarama's `utils.go`.
@@ -244,9 +262,9 @@ mod tests {
     /// The table has types of triggers that there are, and kinds that are described there.
     #[test]
     fn the_table_can_be_read() {
-        const KINDS: [&str; 21] = [
-            "r", "re", "ra", "a", "x", "i", "f", "f>0", "f?", "b", "d", "d>0", "dw", "m", "N-N",
-            "n-n", "N.N.N", "!*", "json", "json?", "selector",
+        const KINDS: [&str; 20] = [
+            "r", "x", "i", "f", "f>0", "f?", "b", "d", "d>0", "dw", "m", "N-N", "n-n", "N.N.N",
+            "!*", "!/", "names", "values", "glob", "selector",
         ];
         for line in FIELDS.lines() {
             let (types, rules) = line.split_once(' ').expect("types and rules");

@@ -1,21 +1,54 @@
-//! The names of the fields that scalers read from the metadata of their triggers: the `keda` tags of each scaler's
+//! The fields of triggers, and where their scalers look for them: the `keda` tags of each scaler's
 //! metadata whose order has `triggerMetadata` or `resolvedEnv` (`pkg/scalers`). KEDA ignores any other key
 //! (`checkUnexpectedParameterExist` in `typed_config.go` can log them). What a scaler connects to may be told by more.
 
-/// For types of triggers, the names of all fields that their scalers read from the metadata themselves; of some,
-/// with a `*` at its end, only the beginning.
+/// Where a scaler looks for a field, one of the `order` of its `keda` tag.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Source {
+    /// The metadata itself.
+    Metadata,
+    /// The environment of a container, in the variable that the field with `FromEnv` at its end names.
+    Environment,
+    /// What the `authenticationRef` of the trigger leads to.
+    Authentication,
+}
+
+/// For types of triggers, the names of all fields that their scalers read from the metadata or the environment (of
+/// some, with a `*` at its end, only the beginning), after the order in which they look for them: in the metadata
+/// (`m`), the environment (`e`), and authentication (`a`).
 const KEYS: &str = include_str!("keys.txt");
+
+/// The fields of a type: each with its order.
+fn fields(type_: &str) -> impl Iterator<Item = (&'static str, &'static str)> + Clone {
+    let lines = KEYS.lines().filter_map(|line| line.split_once(' '));
+    let mut own = lines.filter(|(types, _)| types.split(',').any(|own| own == type_));
+    let groups = own.next().map_or("", |(_, groups)| groups).split(' ');
+    let groups = groups.filter_map(|group| group.split_once('='));
+    groups.flat_map(|(order, names)| names.split(',').map(move |name| (name, order)))
+}
 
 /// Returns the names of the fields that the scaler of a type reads.
 pub(super) fn keys(type_: &str) -> impl Iterator<Item = &'static str> + Clone {
-    let lines = KEYS.lines().filter_map(|line| line.split_once(' '));
-    let mut own = lines.filter(|(types, _)| types.split(',').any(|own| own == type_));
-    own.next().map_or("", |(_, keys)| keys).split(',')
+    fields(type_).map(|(name, _)| name)
+}
+
+/// Returns where the scaler of a type looks for a field, in this order; nothing if it does not read it.
+pub(super) fn order(type_: &str, name: &str) -> impl Iterator<Item = Source> + use<> {
+    let is_it = |own: &str| match own.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => own == name,
+    };
+    let own = fields(type_).find(|(own, _)| is_it(own));
+    own.map_or("", |(_, order)| order).chars().map(|letter| match letter {
+        'e' => Source::Environment,
+        'a' => Source::Authentication,
+        _ => Source::Metadata,
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{KEYS, keys};
+    use super::{KEYS, Source, keys, order};
     use crate::keda::fields::rules;
     use crate::keda::scalers::scaler;
 
@@ -32,6 +65,29 @@ mod tests {
                 });
                 for name in names {
                     assert!(keys(type_).any(|own| own == name), "{type_}: {name}");
+                }
+            }
+        }
+    }
+
+    /// The sources are those that there are, and what is required of the metadata comes from there alone.
+    #[test]
+    fn fields_have_an_order() {
+        for line in KEYS.lines() {
+            let (types, groups) = line.split_once(' ').expect("types and groups");
+            for group in groups.split(' ') {
+                let (order, _) = group.split_once('=').expect("an order and names");
+                let mut letters: Vec<char> = order.chars().collect();
+                letters.sort_unstable();
+                letters.dedup();
+                let are_known = letters.iter().all(|letter| "mea".contains(*letter));
+                assert!(are_known && letters.len() == order.len() && order != "a", "{group}");
+            }
+            for type_ in types.split(',') {
+                let Ok(scaler) = scaler(type_) else { continue };
+                for name in scaler.required {
+                    let order: Vec<Source> = order(type_, name).collect();
+                    assert_eq!(order, [Source::Metadata], "{type_}: {name}");
                 }
             }
         }

@@ -118,8 +118,7 @@ pub(super) struct Trigger {
 pub(super) struct AuthenticationRef {
     #[serde(deserialize_with = "null_as_default")]
     pub(super) name: String,
-    #[serde(deserialize_with = "null_as_default")]
-    pub(super) kind: String,
+    pub(super) kind: Option<String>,
 }
 
 /// An absent map differs from an empty one.
@@ -151,7 +150,7 @@ impl Spec {
 }
 
 impl ScalingModifiers {
-    /// The target, `strconv.ParseFloat`: underscores may stand between digits. Hexadecimal ones are not read.
+    /// The target, `strconv.ParseFloat`: underscores may stand between digits, and it may be hexadecimal.
     pub(super) fn target_number(&self) -> Option<f64> {
         let bytes = self.target.as_bytes();
         let is_between = |at: usize| {
@@ -160,8 +159,26 @@ impl ScalingModifiers {
         };
         let underscores = self.target.match_indices('_');
         let all_fit = underscores.map(|(at, _)| at).all(is_between);
-        all_fit.then(|| self.target.replace('_', "").parse().ok()).flatten()
+        let text = all_fit.then(|| self.target.replace('_', ""))?;
+        text.parse().ok().or_else(|| hexadecimal(&text))
     }
+}
+
+/// A hexadecimal number with an exponent of 2, such as `0x1.8p4`.
+fn hexadecimal(text: &str) -> Option<f64> {
+    let (sign, text) = match text.strip_prefix('-') {
+        Some(text) => (-1.0, text),
+        None => (1.0, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let text = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"))?;
+    let (digits, exponent) = text.split_once(['p', 'P'])?;
+    let exponent: i32 = exponent.parse().ok()?;
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let places = i32::try_from(fraction.len()).ok()?.checked_mul(4)?;
+    let mut all = whole.chars().chain(fraction.chars());
+    let mantissa = all.try_fold(0.0, |sum, c| Some(sum * 16.0 + f64::from(c.to_digit(16)?)));
+    let is_none = whole.is_empty() && fraction.is_empty();
+    Some(sign * mantissa.filter(|_| !is_none)? * 2f64.powi(exponent.checked_sub(places)?))
 }
 
 impl Trigger {

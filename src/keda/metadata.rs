@@ -1,11 +1,12 @@
 //! The metadata of a trigger, as scalers read it.
 
+use core::cell::RefCell;
 use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
 use super::Refused;
-use super::keys::keys;
+use super::keys::{Source, keys, order};
 use crate::apimachinery::names::nearest;
 
 /// Why a scaler gives no name or target.
@@ -13,12 +14,22 @@ pub(super) enum Gap {
     Refused(Refused),
     /// Only KEDA can know it.
     Open(String),
+    /// It ends with the namespace, which is not known, and begins like this.
+    OfNamespace(&'static str),
 }
 
 impl From<Refused> for Gap {
     fn from(refused: Refused) -> Self {
         Self::Refused(refused)
     }
+}
+
+/// A field as far as the ScaledObject tells.
+pub(super) struct Found<'n, 't> {
+    /// The name and value in the metadata.
+    pub(super) stated: Option<(&'n str, &'t str)>,
+    /// Another source that may have the value, and before which the metadata does not count.
+    pub(super) elsewhere: Option<(&'n str, Source)>,
 }
 
 /// The metadata of a trigger as its scaler reads it, `configParamValue` in `typed_config.go`. Some fields
@@ -30,20 +41,8 @@ pub(super) struct Metadata<'t> {
     is_authenticated: bool,
     /// The ScaledObject's.
     pub(super) namespace: Option<&'t str>,
-}
-
-/// What a field can come from besides the metadata, the `order` of its `keda` tag.
-#[derive(Clone, Copy)]
-pub(super) struct Sources {
-    /// The environment of a container, named in the field with `FromEnv` at its end.
-    pub(super) environment: bool,
-    /// A TriggerAuthentication.
-    pub(super) authentication: bool,
-}
-
-impl Sources {
-    /// Both.
-    pub(super) const ALL: Self = Self { environment: true, authentication: true };
+    /// The fields that were asked for and are assumed, although authentication may have another value.
+    assumed: RefCell<Vec<&'static str>>,
 }
 
 impl<'t> Metadata<'t> {
@@ -55,17 +54,17 @@ impl<'t> Metadata<'t> {
         is_authenticated: bool,
         namespace: Option<&'t str>,
     ) -> Self {
-        Self { index, type_, values, is_authenticated, namespace }
+        Self { index, type_, values, is_authenticated, namespace, assumed: RefCell::default() }
     }
 
-    /// The trimmed value of a field, or of the first of several names (`one;other`); an empty one counts as
-    /// absent.
+    /// The trimmed value of a field that stands here, or of the first of several names (`one;other`); an empty
+    /// one counts as absent.
     pub(super) fn get(&self, names: &str) -> Option<&'t str> {
         self.stated(names).map(|(_, value)| value)
     }
 
     /// The same with the name that is stated.
-    pub(super) fn stated<'n>(&self, names: &'n str) -> Option<(&'n str, &'t str)> {
+    fn stated<'n>(&self, names: &'n str) -> Option<(&'n str, &'t str)> {
         let values = names.split(';').filter_map(|name| Some((name, self.untrimmed(name)?.trim())));
         values.into_iter().find(|(_, value)| !value.is_empty())
     }
@@ -75,88 +74,122 @@ impl<'t> Metadata<'t> {
         self.values.get(name)?.as_str()
     }
 
-    /// Whether the trigger has an `authenticationRef`.
-    pub(super) fn is_authenticated(&self) -> bool {
-        self.is_authenticated
-    }
-
-    /// Where a field that is not stated here may come from; none where it comes from nowhere.
-    pub(super) fn elsewhere(&self, name: &str, sources: Sources) -> Option<String> {
-        let from_env = format!("{name}FromEnv");
-        if sources.environment && self.get(&from_env).is_some() {
-            return Some(format!("{from_env} reads it from the container's environment"));
-        }
-        (sources.authentication && self.is_authenticated)
-            .then(|| format!("{name} may be in what authenticationRef leads to"))
-    }
-
     /// A field that must stand here.
     pub(super) fn need(&self, names: &str) -> Result<&'t str, Refused> {
         self.get(names).ok_or_else(|| self.missing(names))
     }
 
-    /// A field that may come from elsewhere; none where it is stated nowhere.
-    pub(super) fn known(&self, name: &str) -> Result<Option<&'t str>, Gap> {
-        if let Some(value) = self.get(name) {
-            return Ok(Some(value));
+    /// Looks for a field in the order of its scaler.
+    pub(super) fn find<'n>(&self, names: &'n str) -> Found<'n, 't> {
+        let mut found = Found { stated: None, elsewhere: None };
+        let first = names.split(';').next().unwrap_or(names);
+        for source in order(self.type_, first) {
+            let mut is_named = names.split(';');
+            let is_named = is_named.find(|name| self.get(&format!("{name}FromEnv")).is_some());
+            let other = match source {
+                Source::Metadata => None,
+                Source::Environment => is_named.map(|name| (name, source)),
+                Source::Authentication => self.is_authenticated.then_some((first, source)),
+            };
+            found.elsewhere = found.elsewhere.or(other);
+            if source == Source::Metadata {
+                found.stated = self.stated(names);
+                if found.stated.is_some() {
+                    break;
+                }
+            }
         }
-        match self.elsewhere(name, Sources::ALL) {
-            Some(why) => Err(Gap::Open(why)),
-            None => Ok(None),
+        found
+    }
+
+    /// A field that decides on a name or a target, with the name that is stated; none where it is nowhere. One
+    /// that stands here is assumed, even if authentication may have another.
+    pub(super) fn known_field(
+        &self,
+        names: &'static str,
+    ) -> Result<Option<(&'static str, &'t str)>, Gap> {
+        match self.find(names) {
+            Found { elsewhere: Some((name, Source::Environment)), .. } => {
+                let why = format!("{name}FromEnv reads it from the container's environment");
+                Err(Gap::Open(why))
+            }
+            Found { stated: None, elsewhere: Some((name, _)) } => {
+                Err(Gap::Open(format!("{name} may be in what authenticationRef leads to")))
+            }
+            Found { stated: Some(stated), elsewhere: Some(_) } => {
+                self.assumed.borrow_mut().push(stated.0);
+                Ok(Some(stated))
+            }
+            Found { stated, elsewhere: None } => Ok(stated),
         }
     }
 
-    /// Makes sure that a field which is not stated (several names are separated by `;`) comes from nowhere
-    /// else: from the environment, or if it has no default, from where the trigger authenticates.
-    pub(super) fn is_elsewhere(&self, names: &str, has_default: bool) -> Result<(), Gap> {
-        let sources = Sources { authentication: !has_default, ..Sources::ALL };
-        match names.split(';').find_map(|name| self.elsewhere(name, sources)) {
-            Some(why) => Err(Gap::Open(why)),
-            None => Ok(()),
+    /// The value of such a field.
+    pub(super) fn known(&self, names: &'static str) -> Result<Option<&'t str>, Gap> {
+        Ok(self.known_field(names)?.map(|(_, value)| value))
+    }
+
+    /// One that must be somewhere.
+    pub(super) fn known_need(&self, names: &'static str) -> Result<&'t str, Gap> {
+        Ok(self.known(names)?.ok_or_else(|| self.missing(names))?)
+    }
+
+    /// Assumes that authentication does not have a field that would decide.
+    pub(super) fn assume_without(&self, name: &'static str) {
+        if matches!(self.find(name).elsewhere, Some((_, Source::Authentication))) {
+            self.assumed.borrow_mut().push(name);
         }
     }
 
-    /// One that may come from elsewhere, but must come.
-    pub(super) fn known_need(&self, name: &str) -> Result<&'t str, Gap> {
-        Ok(self.known(name)?.ok_or_else(|| self.missing(name))?)
+    /// The fields that were assumed, although authentication may have another value.
+    pub(super) fn assumed(self) -> Vec<&'static str> {
+        self.assumed.into_inner()
     }
 
     /// That a field is missing, with the one that may be meant.
     pub(super) fn missing(&self, names: &str) -> Refused {
         let name = names.split(';').next().unwrap_or(names);
         let error = self.refused(name, "required");
-        let unread = self.unread().find(|(_, meant)| *meant == name).map(|(key, _)| key);
+        let unread = self.unread().find(|(_, meant)| meant == name).map(|(key, _)| key);
         match unread {
             Some(key) => error.hint(format!("KEDA does not read {key}: {name} may be meant")),
             None => error,
         }
     }
 
-    /// Returns the keys that the scaler does not read, each with the field that is probably meant.
-    pub(super) fn unread(&self) -> impl Iterator<Item = (&'t str, &'static str)> {
-        let known = keys(self.type_);
-        let unread = self.values.keys().map(String::as_str).filter({
-            let known = known.clone();
-            move |key| {
-                let name = key.strip_suffix("FromEnv").unwrap_or(key);
-                let is_it = |own: &str| match own.strip_suffix('*') {
-                    Some(start) => name.starts_with(start),
-                    None => own == name,
-                };
-                !known.clone().any(is_it)
+    /// Returns the keys that the scaler does not read, each with the key that is probably meant.
+    pub(super) fn unread(&self) -> impl Iterator<Item = (&'t str, String)> {
+        let type_ = self.type_;
+        self.values.keys().filter_map(move |key| {
+            let (name, is_of_environment) = match key.strip_suffix("FromEnv") {
+                Some(name) if order(type_, key).next().is_none() => (name, true),
+                _ => (&**key, false),
+            };
+            let has = |source| order(type_, name).any(|own| own == source);
+            let form = |of_environment| match of_environment {
+                true => format!("{name}FromEnv"),
+                false => name.to_owned(),
+            };
+            match (is_of_environment, has(Source::Metadata), has(Source::Environment)) {
+                (_, false, false) => Some((&**key, self.similar(key)?.to_owned())),
+                (true, _, false) => Some((key, form(false))),
+                (false, false, _) => Some((key, form(true))),
+                _ => None,
             }
-        });
-        unread.filter_map(move |key| {
-            let open = known.clone().filter(|name| !self.values.contains_key(*name));
-            // A part of the name, such as replicas of desiredReplicas.
-            let mut parts = open.clone().filter(|name| {
-                let first = key.get(..1).unwrap_or_default().to_uppercase();
-                name.strip_suffix(key.get(1..).unwrap_or(key))
-                    .is_some_and(|it| it.ends_with(&first))
-            });
-            let part = parts.next().filter(|_| parts.next().is_none());
-            Some((key, nearest(key, open).or(part)?))
         })
+    }
+
+    /// Returns the field that an unknown key is probably meant to be: none that is stated.
+    fn similar(&self, key: &str) -> Option<&'static str> {
+        let is_here = |name: &&str| order(self.type_, name).any(|own| own == Source::Metadata);
+        let open = keys(self.type_).filter(is_here).filter(|name| !self.values.contains_key(*name));
+        // A part of the name, such as replicas of desiredReplicas.
+        let mut parts = open.clone().filter(|name| {
+            let first = key.get(..1).unwrap_or_default().to_uppercase();
+            name.strip_suffix(key.get(1..).unwrap_or(key)).is_some_and(|it| it.ends_with(&first))
+        });
+        let part = parts.next().filter(|_| parts.next().is_none());
+        nearest(key, open).or(part)
     }
 
     /// An int64, read as JSON (`setConfigValueHelper` in `typed_config.go`).

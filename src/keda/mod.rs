@@ -9,6 +9,7 @@
 mod check;
 mod cron;
 mod fields;
+mod glob;
 mod keys;
 mod manifest;
 mod metadata;
@@ -22,7 +23,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use crate::apimachinery::annotations::{
-    KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT, KEDA_TRANSFER,
+    KEDA_FORCE, KEDA_PAUSED_SCALE_IN, KEDA_PAUSED_SCALE_OUT, KEDA_TRANSFER,
 };
 use crate::apimachinery::json::{DecodeError, decode};
 use crate::apimachinery::quantity::{Format, Quantity};
@@ -35,7 +36,7 @@ use crate::snapshot::hpa::{
 use crate::snapshot::note::{KedaNote, Note};
 use crate::snapshot::pod::Pod;
 use crate::snapshot::surroundings::ScaledObject;
-use manifest::{Manifest, ScalingModifiers, Spec};
+use manifest::{Manifest, ScalingModifiers, Spec, Trigger};
 use trigger::{Made, Owner};
 
 /// The HPA of a ScaledObject.
@@ -67,11 +68,19 @@ pub struct OpenMetric {
     trigger: usize,
     /// Its type.
     type_: String,
-    /// Why the name is not known.
-    why: String,
+    name: OpenName,
     target: OpenTarget,
     /// As for every external metric of the ScaledObject.
     selector: LabelSelector,
+}
+
+/// The name of a metric that cannot be known from the manifest alone.
+#[derive(Debug, Clone, PartialEq)]
+enum OpenName {
+    /// Only KEDA knows it, for this reason.
+    OfKeda(String),
+    /// This, followed by the namespace, which the manifest does not state.
+    OfNamespace(String),
 }
 
 /// The target of a metric that cannot be known from the manifest alone.
@@ -248,7 +257,7 @@ impl KedaHpa {
         let mut notes = Vec::new();
         let (metrics, open) = metrics(&spec, &owner, &mut notes)?;
         let behavior = behavior(&object, &spec, &mut notes);
-        outside(&spec, &mut notes);
+        outside(&object, &spec, &mut notes);
         let reference = spec.scale_target_ref.as_ref();
         let hpa = HpaSpec {
             scale_target_ref: reference.map(manifest::Target::resolved).unwrap_or_default(),
@@ -394,24 +403,32 @@ fn behavior(object: &ScaledObject, spec: &Spec, notes: &mut Vec<KedaNote>) -> Op
 
 /// What KEDA does in addition to the HPA: its scale loop (`pkg/scaling/executor/scale_scaledobjects.go`), its
 /// metrics server (`pkg/fallback/fallback.go`), and its cache.
-fn outside(spec: &Spec, notes: &mut Vec<KedaNote>) {
-    let resources_only = spec.triggers.iter().all(manifest::Trigger::is_resource);
+fn outside(object: &ScaledObject, spec: &Spec, notes: &mut Vec<KedaNote>) {
+    // CPU and memory alone always count as active.
+    let is_active = object.is_set(KEDA_FORCE) || spec.triggers.iter().all(Trigger::is_resource);
     let rests = match (spec.idle_replica_count, spec.min_replica_count.unwrap_or(0)) {
-        // CPU and memory alone always count as active.
-        _ if resources_only => None,
+        _ if is_active || object.is_set(KEDA_PAUSED_SCALE_IN) => None,
         (Some(idle), _) => Some(idle),
         (None, 0) => Some(0),
         (None, _) => None,
     };
     if let Some(replicas) = rests {
         let cooldown = spec.cooldown_period.unwrap_or(300);
-        notes.push(KedaNote::RestsAt { replicas, cooldown });
+        let returns = !object.is_set(KEDA_PAUSED_SCALE_OUT);
+        notes.push(KedaNote::RestsAt { replicas, cooldown, returns });
     }
     if let Some(fallback) = &spec.fallback {
-        notes.push(KedaNote::Fallback {
-            failures: fallback.failure_threshold.unwrap_or_default(),
-            replicas: fallback.replicas.unwrap_or_default(),
-            behavior: fallback.behavior.clone().unwrap_or_default(),
+        // `HasValidFallback`.
+        let is_whole = |target: &str| target.parse::<i64>().is_ok_and(|target| target > 0);
+        notes.push(match spec.modifiers() {
+            Some(ScalingModifiers { target, .. }) if !is_whole(target) => {
+                KedaNote::NoFallback { target: target.clone() }
+            }
+            _ => KedaNote::Fallback {
+                failures: fallback.failure_threshold.unwrap_or_default(),
+                replicas: fallback.replicas.unwrap_or_default(),
+                behavior: fallback.behavior.clone().unwrap_or_default(),
+            },
         });
     }
     let own = [
@@ -427,7 +444,8 @@ fn outside(spec: &Spec, notes: &mut Vec<KedaNote>) {
     let mut fields: Vec<String> = own.map(|(field, _)| format!("spec.{field}")).collect();
     for (index, trigger) in spec.triggers.iter().enumerate() {
         let keys = trigger.metadata.iter().flat_map(|it| it.keys());
-        let activation = keys.filter(|key| key.starts_with("activation"));
+        let is_read = |key: &&String| keys::keys(&trigger.type_).any(|own| own == **key);
+        let activation = keys.filter(|key| key.starts_with("activation")).filter(is_read);
         fields.extend(activation.map(|key| format!("spec.triggers[{index}].metadata.{key}")));
         if trigger.use_cached_metrics {
             fields.push(format!("spec.triggers[{index}].useCachedMetrics"));
@@ -469,19 +487,49 @@ impl OpenMetric {
         })
     }
 
-    /// Puts the metrics of each trigger that is open into a spec, named as in the running HPA, if there is one.
+    /// The error for a trigger without a metric.
+    fn lacks(trigger: usize, why: &str, target: &OpenTarget, is_running: bool) -> Refused {
+        // A running HPA can only be replaced by another.
+        let (lacks, flag) = match is_running {
+            true => (format!(", and the running HPA has no metric s{trigger}-..."), "--hpa"),
+            false => (String::new(), "-f"),
+        };
+        let other = format!("use {flag} with the HPA that KEDA makes");
+        let (what, hint) = match target {
+            OpenTarget::Known(_) => ("name", format!("state the value in the file, or {other}")),
+            OpenTarget::Number(_) => ("target", other),
+        };
+        let message = format!("unknown {what} of the metric: {why}{lacks}");
+        Refused::new(format!("spec.triggers[{trigger}]"), message).hint(hint)
+    }
+
+    /// Puts the metrics of each trigger that is open into the spec of an HPA in a namespace. Where only KEDA knows a
+    /// name, it is that of the running HPA. If there is no such HPA, another name stands for it, because the replicas
+    /// do not depend on it; nobody is asked for the values of a manifest alone.
     ///
     /// # Errors
     ///
-    /// The running HPA has no metric of such a trigger.
+    /// The running HPA has no metric of such a trigger, or there is none and only KEDA knows the target.
     pub fn fill(
         open: &[Self],
         spec: &mut HpaSpec,
         running: Option<&HpaSpec>,
+        namespace: &str,
     ) -> Result<Vec<Note>, Refused> {
         let mut notes = Vec::new();
         let mut further = 0;
-        for Self { at, trigger, type_, why, target, selector: _ } in open {
+        for Self { at, trigger, type_, name, target, selector } in open {
+            let place = at + further;
+            let mut add = |name: String, target: &MetricTarget| {
+                spec.metrics.insert(place, external(name, selector.clone(), target.clone()));
+            };
+            let why = match (name, target) {
+                (OpenName::OfNamespace(start), OpenTarget::Known(target)) => {
+                    add(format!("{start}{namespace}"), target);
+                    continue;
+                }
+                (OpenName::OfNamespace(why) | OpenName::OfKeda(why), _) => why,
+            };
             let own = open.iter().filter(|it| it.trigger == *trigger);
             let found: Vec<MetricSpec> = running
                 .iter()
@@ -496,19 +544,15 @@ impl OpenMetric {
                 })
                 .collect();
             if found.is_empty() {
-                let lacks = match running {
-                    Some(_) => format!(", and the running HPA has no metric s{trigger}-..."),
-                    None => String::new(),
+                let (trigger, type_) = (*trigger, type_.clone());
+                let (OpenTarget::Known(target), None) = (target, running) else {
+                    return Err(Self::lacks(trigger, why, target, running.is_some()));
                 };
-                // A running HPA can only be replaced by another.
-                let flag = if running.is_some() { "--hpa" } else { "-f" };
-                let other = format!("use {flag} with the HPA that KEDA makes");
-                let hint = match target {
-                    OpenTarget::Known(_) => format!("state the value in the file, or {other}"),
-                    OpenTarget::Number(_) => other,
-                };
-                let message = format!("unknown name of the metric: {why}{lacks}");
-                return Err(Refused::new(format!("spec.triggers[{trigger}]"), message).hint(hint));
+                let metric = format!("s{trigger}-{type_}-unknown");
+                add(metric.clone(), target);
+                let why = why.clone();
+                notes.push(Note::Keda(KedaNote::PlaceHolder { trigger, type_, metric, why }));
+                continue;
             }
             notes.push(Note::Keda(KedaNote::NamedAsRunning {
                 trigger: *trigger,
@@ -516,7 +560,6 @@ impl OpenMetric {
                 metrics: found.iter().map(|metric| metric.name().to_owned()).collect(),
                 with_target: matches!(target, OpenTarget::Number(_)),
             }));
-            let place = at + further;
             further += found.len() - 1;
             spec.metrics.splice(place..place, found);
         }

@@ -1,12 +1,12 @@
 //! The scalers of KEDA 2.20.2 (`buildScaler` in `pkg/scaling/scalers_builder.go`): what each calls its
 //! metric, and which field of a trigger's metadata is the target. Each row is the `keda` tags and the
 //! `GetMetricSpecForScaling` of the file in `pkg/scalers` that stands above it. `required` are the fields
-//! that can stand only in the metadata and have no default; what a TriggerAuthentication or the
-//! environment of a container can add is not known here.
+//! that can stand only in the metadata and have no default. Where else a field can come from is in `keys.txt`;
+//! what a TriggerAuthentication or the environment of a container has is not known here.
 
 use super::Refused;
 use super::cron::is_schedule;
-use super::metadata::{Gap, Metadata};
+use super::metadata::{Found, Gap, Metadata};
 use super::url::{Path, parameters, query_escaped};
 use crate::apimachinery::go;
 use crate::apimachinery::names::nearest;
@@ -54,8 +54,6 @@ pub(super) enum Target {
     Fixed(i64),
     /// The value of a field, with its default.
     Of(Number, &'static str, Option<&'static str>),
-    /// The same, which may also come from the environment or a TriggerAuthentication.
-    Known(Number, &'static str, Option<&'static str>),
     /// The value of a field that a rule selects.
     Rule(Number, for<'t> fn(&Metadata<'t>) -> Result<Field<'t>, Refused>),
 }
@@ -84,9 +82,6 @@ impl Name {
     pub(super) fn of(&self, metadata: &Metadata<'_>) -> Result<String, Gap> {
         let name = match *self {
             Self::Fixed(name) => name.to_owned(),
-            Self::Of(prefix, field) if field.contains(';') => {
-                format!("{prefix}{}", metadata.need(field)?)
-            }
             Self::Of(prefix, field) => format!("{prefix}{}", metadata.known_need(field)?),
             Self::Rule(rule) => rule(metadata)?,
             Self::Whole(rule) => return rule(metadata),
@@ -245,13 +240,8 @@ static SCALERS: &[Scaler] = &[
         whole_needed("targetQueryValue"),
         &["username", "clusterIPAddress", "keyspace", "query"],
     ),
-    // couchdb_scaler.go, with its own spelling
-    one(
-        &["couchdb"],
-        Rule(|it| Ok(format!("coucdb-{}", it.known("dbName")?.unwrap_or_default()))),
-        whole("queryValue", "0"),
-        &[],
-    ),
+    // couchdb_scaler.go
+    one(&["couchdb"], Rule(couchdb), whole("queryValue", "0"), &[]),
     // cron_scaler.go
     one(&["cron"], Rule(cron), Target::Fixed(1), &["start", "end", "timezone", "desiredReplicas"]),
     // datadog_scaler.go
@@ -269,12 +259,22 @@ static SCALERS: &[Scaler] = &[
     one(
         &["elasticsearch"],
         Rule(|it| search("elasticsearch", it)),
-        Target::Known(Number::Milli, "targetValue", None),
+        milli_needed("targetValue"),
         &[],
     ),
     // etcd_scaler.go
     one(&["etcd"], Of("etcd-", "watchKey"), milli_needed("value"), &["endpoints", "watchKey"]),
-    // external_scaler.go, external_mock_scaler.go
+    // external_mock_scaler.go, which reads nothing
+    only(
+        "Value",
+        one(
+            &["external-mock"],
+            Name::Whole(|_| Ok("mockMetricName".to_owned())),
+            Target::Fixed(100),
+            &[],
+        ),
+    ),
+    // external_scaler.go
     Scaler {
         types: &["external", "external-push"],
         metrics: Metrics::OfScaler,
@@ -310,7 +310,7 @@ static SCALERS: &[Scaler] = &[
     one(
         &["github-runner"],
         Of("github-runner-", "owner"),
-        Target::Known(Number::Whole, "targetWorkflowQueueLength", Some("1")),
+        whole("targetWorkflowQueueLength", "1"),
         &[],
     ),
     // graphite_scaler.go
@@ -337,13 +337,16 @@ static SCALERS: &[Scaler] = &[
         whole("queueDepth", "20"),
         &["host"],
     ),
-    // influxdb_scaler.go
+    // influxdb_scaler.go: several versions are none that needs a name
     one(
         &["influxdb"],
         Rule(|it| {
-            let is_third = it.get("influxVersion") == Some("3");
-            let field = if is_third { "database" } else { "organizationName" };
-            Ok(format!("influxdb-{}", it.known(field)?.unwrap_or_default()))
+            let name = match it.get("influxVersion").unwrap_or("2") {
+                "2" => it.known_need("organizationName")?,
+                "3" => it.known_need("database")?,
+                _ => it.known("organizationName")?.unwrap_or_default(),
+            };
+            Ok(format!("influxdb-{name}"))
         }),
         milli("thresholdValue", "0"),
         &["query"],
@@ -402,16 +405,11 @@ static SCALERS: &[Scaler] = &[
     one(
         &["nsq"],
         Rule(|it| Ok(format!("nsq-{}-{}", it.known_need("topic")?, it.known_need("channel")?))),
-        Target::Known(Number::Whole, "depthThreshold", Some("10")),
+        whole("depthThreshold", "10"),
         &[],
     ),
     // opensearch_scaler.go
-    one(
-        &["opensearch"],
-        Rule(|it| search("opensearch", it)),
-        Target::Known(Number::Milli, "targetValue", None),
-        &[],
-    ),
+    one(&["opensearch"], Rule(|it| search("opensearch", it)), milli_needed("targetValue"), &[]),
     // openstack_metrics_scaler.go
     one(
         &["openstack-metric"],
@@ -606,11 +604,9 @@ fn apache_kafka(metadata: &Metadata<'_>) -> Result<String, Gap> {
 
 /// `GetMetricSpecForScaling` in `kafka_scaler.go`: the consumer group where there is no topic.
 fn kafka(metadata: &Metadata<'_>, topics: fn(&str) -> String) -> Result<String, Gap> {
-    match metadata.known("topic") {
-        Ok(Some(topic)) => Ok(format!("kafka-{}", topics(topic))),
-        // A topic does not come from a TriggerAuthentication.
-        Err(Gap::Open(why)) if metadata.get("topicFromEnv").is_some() => Err(Gap::Open(why)),
-        _ => Ok(format!("kafka-{}-topics", metadata.known_need("consumerGroup")?)),
+    match metadata.known("topic")? {
+        Some(topic) => Ok(format!("kafka-{}", topics(topic))),
+        None => Ok(format!("kafka-{}-topics", metadata.known_need("consumerGroup")?)),
     }
 }
 
@@ -663,6 +659,17 @@ fn azure_servicebus(metadata: &Metadata<'_>) -> Result<String, Gap> {
     })
 }
 
+/// `Validate` and `GetMetricSpecForScaling` in `couchdb_scaler.go`, with its own spelling: a connection string can
+/// be without the name.
+fn couchdb(metadata: &Metadata<'_>) -> Result<String, Gap> {
+    let Found { stated, elsewhere } = metadata.find("connectionString");
+    let name = match stated.is_some() || elsewhere.is_some() {
+        true => metadata.known("dbName")?.unwrap_or_default(),
+        false => metadata.known_need("dbName")?,
+    };
+    Ok(format!("coucdb-{name}"))
+}
+
 /// `Validate`, `parseCronTimeFormat` and `GetMetricSpecForScaling` in `cron_scaler.go`.
 fn cron(metadata: &Metadata<'_>) -> Result<String, Gap> {
     let schedule = |name| {
@@ -688,9 +695,16 @@ fn cron(metadata: &Metadata<'_>) -> Result<String, Gap> {
     Ok(format!("cron-{}-{}-{}", metadata.need("timezone")?, plain(start), plain(end)))
 }
 
-/// `validateAPIMetadata` and `validateClusterAgentMetadata` in `datadog_scaler.go`: the name of a metric of
-/// the cluster agent has neither index nor normalized characters.
+/// `Validate`, `validateAPIMetadata` and `validateClusterAgentMetadata` in `datadog_scaler.go`: the name of a metric
+/// of the cluster agent has neither index nor normalized characters.
 fn datadog(metadata: &Metadata<'_>) -> Result<String, Gap> {
+    // Braces on different lines do not count.
+    let is_scoped = |query: &str| {
+        query.split('\n').filter_map(|line| line.split_once('{')).any(|(_, it)| it.contains('}'))
+    };
+    if metadata.get("query").is_some_and(|query| !is_scoped(query)) {
+        return Err(metadata.refused("query", "has no scope in braces, such as {*}").into());
+    }
     let of_agent =
         metadata.get("useClusterAgentProxy").is_some_and(|it| go::parse_bool(it) == Some(true));
     if of_agent {
@@ -699,23 +713,16 @@ fn datadog(metadata: &Metadata<'_>) -> Result<String, Gap> {
         return Ok(format!("datadogmetric@{namespace}:{name}"));
     }
     let query = metadata.need("query")?;
-    match query.split_once('{') {
-        Some((before, after)) if after.contains('}') => {
-            Ok(metadata.with_index(&format!("datadog-{before}")))
-        }
-        _ => Err(metadata.refused("query", "has no scope in braces, such as {*}").into()),
-    }
+    let before = query.split('{').next().unwrap_or_default();
+    Ok(metadata.with_index(&format!("datadog-{before}")))
 }
 
-/// `parseElasticsearchMetadata` and `parseOpensearchMetadata`.
+/// `parseElasticsearchMetadata` and `parseOpensearchMetadata`, whose `Validate` wants one of the two.
 fn search(prefix: &str, metadata: &Metadata<'_>) -> Result<String, Gap> {
-    if let Some(template) = metadata.get("searchTemplateName") {
-        return Ok(format!("{prefix}-{template}"));
+    match metadata.get("query") {
+        Some(_) if metadata.get("searchTemplateName").is_none() => Ok(format!("{prefix}-query")),
+        _ => Ok(format!("{prefix}-{}", metadata.known_need("searchTemplateName")?)),
     }
-    if metadata.get("query").is_some() {
-        return Ok(format!("{prefix}-query"));
-    }
-    Ok(format!("{prefix}-{}", metadata.known_need("searchTemplateName")?))
 }
 
 /// `Validate` and `parsePubSubMetadata` in `gcp_pubsub_scaler.go`.
@@ -726,8 +733,8 @@ fn gcp_pubsub(metadata: &Metadata<'_>) -> Result<String, Gap> {
             return Err(metadata.refused("topicName", "subscriptionName is set, too").into());
         }
         (Some(name), None) | (None, Some(name)) => name,
-        (None, None) => match metadata.get("topicNameFromEnv") {
-            Some(_) => metadata.known_need("topicName")?,
+        (None, None) => match metadata.known("topicName")? {
+            Some(name) => name,
             None => metadata.known_need("subscriptionName")?,
         },
     };
@@ -738,14 +745,17 @@ fn gcp_pubsub(metadata: &Metadata<'_>) -> Result<String, Gap> {
 fn workload(metadata: &Metadata<'_>) -> Result<String, Gap> {
     match metadata.namespace {
         Some(namespace) => Ok(format!("workload-{namespace}")),
-        None => Err(Gap::Open("it is the namespace's, which the file does not state".to_owned())),
+        None => Err(Gap::OfNamespace("workload-")),
     }
 }
 
 /// `parseMySQLMetadata` in `mysql_scaler.go`: a connection string decides, and it is never in the metadata.
 fn mysql(metadata: &Metadata<'_>) -> Result<String, Gap> {
-    if metadata.get("connectionStringFromEnv").is_some() {
-        metadata.known_need("connectionString")?;
+    let has_name = metadata.get("dbName").is_some();
+    if has_name && metadata.get("connectionStringFromEnv").is_none() {
+        metadata.assume_without("connectionString");
+    } else {
+        metadata.known("connectionString")?;
     }
     Ok(format!("mysql-{}", metadata.known("dbName")?.unwrap_or_default()))
 }
@@ -779,11 +789,12 @@ fn rabbitmq<'t>(metadata: &Metadata<'t>) -> Result<Field<'t>, Refused> {
 
 /// `Validate` and `GetMetricSpecForScaling` in `redis_streams_scaler.go`: what is counted decides.
 fn redis_streams<'t>(metadata: &Metadata<'t>) -> Result<Field<'t>, Refused> {
-    let has = |name| metadata.get(name).is_some_and(|text| text != "0");
-    let field = match (has("consumerGroup"), has("lagCount")) {
-        (false, _) => "streamLength",
-        (true, true) => "lagCount",
-        (true, false) => "pendingEntriesCount",
+    let lag = metadata.get("lagCount").map(|text| metadata.whole("lagCount", text));
+    let has_lag = lag.transpose()?.is_some_and(|lag| lag != 0);
+    let field = match (metadata.get("consumerGroup"), has_lag) {
+        (None, _) => "streamLength",
+        (Some(_), true) => "lagCount",
+        (Some(_), false) => "pendingEntriesCount",
     };
     Ok((field, Some(metadata.get(field).unwrap_or("5"))))
 }
@@ -798,13 +809,9 @@ fn selenium_grid(metadata: &Metadata<'_>) -> Result<String, Gap> {
 
 /// `GetMetricSpecForScaling` in `temporal_scaler.go`.
 fn temporal(metadata: &Metadata<'_>) -> Result<String, Gap> {
-    let plain = |name: &str| match metadata.get(&format!("{name}FromEnv")) {
-        Some(_) => metadata.known(name),
-        None => Ok(metadata.get(name)),
-    };
-    let namespace = plain("namespace")?.unwrap_or("default");
+    let namespace = metadata.known("namespace")?.unwrap_or("default");
     let name = format!("temporal-{namespace}-{}", metadata.known_need("taskQueue")?);
-    match (plain("workerDeploymentName")?, plain("workerDeploymentBuildId")?) {
+    match (metadata.known("workerDeploymentName")?, metadata.known("workerDeploymentBuildId")?) {
         (Some(deployment), Some(build)) => Ok(format!("{name}-{deployment}-{build}")),
         (None, None) => Ok(name),
         _ => Err(metadata

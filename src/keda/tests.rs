@@ -137,7 +137,7 @@ fn the_answers_of_keda_itself() {
             "s0-influxdb-db",
             average("3"),
         ),
-        ("influxdb", "", influx(json!({"influxVersion": "3"})), "s0-influxdb-", average("3")),
+        ("influxdb", "", influx(json!({"influxVersion": "2,3"})), "s0-influxdb-", average("3")),
         (
             "artemis-queue",
             "",
@@ -204,10 +204,15 @@ fn what_keda_drops() {
         metrics(&scaled(spec))[0]["external"].clone()
     };
     assert_eq!(composed("NaN")["metric"]["name"], "s0-prometheus");
-    assert_eq!(composed("1_000")["target"]["averageValue"], "1k");
+    for (target, expected) in
+        [("1_000", "1k"), ("0x1p4", "16"), ("+0X.8p1", "1"), ("0xA.8P-1", "5250m")]
+    {
+        assert_eq!(composed(target)["target"]["averageValue"], expected, "{target}");
+    }
 }
 
-/// A value from a TriggerAuthentication comes before that of the metadata (`order` in the `keda` tag).
+/// A value from a TriggerAuthentication comes before that of the metadata (`order` in the `keda` tag). Of `mysql`,
+/// only a whole connection string does (`parseMySQLMetadata`).
 #[test]
 fn authentication_comes_before_the_metadata() {
     let notes = |type_: &str, metadata: Json, reference: Json| {
@@ -222,8 +227,272 @@ fn authentication_comes_before_the_metadata() {
     let search = json!({
         "addresses": "a", "index": "i", "valueLocation": "v", "searchTemplateName": "s", "targetValue": "1",
     });
-    let expected = [first("searchTemplateName"), first("targetValue")];
-    assert_eq!(notes("elasticsearch", search, reference), expected);
+    let expected = [first("targetValue"), first("searchTemplateName")];
+    assert_eq!(notes("elasticsearch", search, reference.clone()), expected);
+    let mysql = json!({"query": "q", "queryValue": "3", "dbName": "d"});
+    assert_eq!(notes("mysql", mysql.clone(), reference), [first("connectionString")]);
+    assert_eq!(notes("mysql", mysql, json!(null)), []);
+}
+
+/// Where scalers look for what decides on names and targets: the `order` of each `keda` tag.
+#[test]
+fn each_field_has_its_own_sources() {
+    let answer = |type_: &str, metadata: Json, reference: Json| -> String {
+        let trigger = json!({"type": type_, "metadata": metadata, "authenticationRef": reference});
+        let object = scaled(json!({"minReplicaCount": 1, "triggers": [trigger]}));
+        match KedaHpa::of(&object, None) {
+            Err(refused) => refused.to_string(),
+            Ok(made) if made.open.is_empty() => made.spec.metrics[0].name().to_owned(),
+            Ok(made) => format!("{:?}", made.open[0].name),
+        }
+    };
+    let auth = json!({"name": "auth"});
+    let of_environment = |field: &str| {
+        let why = format!("{field}FromEnv reads it from the container's environment");
+        format!("OfKeda({why:?})")
+    };
+    let of_authentication =
+        |field: &str| format!("OfKeda(\"{field} may be in what authenticationRef leads to\")");
+    let required = |field: &str| format!("spec.triggers[0].metadata.{field}: required");
+    let search = |field: &str, value: &str| {
+        let mut all = json!({"addresses": "a", "index": "i", "valueLocation": "v"});
+        all[field] = json!(value);
+        all
+    };
+    let with = |mut all: Json, field: &str, value: &str| {
+        all[field] = json!(value);
+        all
+    };
+    let (sql, couch) = (json!({"query": "q", "queryValue": "3"}), json!({"queryValue": "3"}));
+    let influx = json!({"serverURL": "u", "query": "q", "thresholdValue": "1"});
+    let third = with(influx.clone(), "influxVersion", "3");
+    let temporal = json!({"endpoint": "e", "taskQueue": "t"});
+    for (type_, metadata, reference, expected) in [
+        // order=triggerMetadata;resolvedEnv
+        ("gcp-pubsub", json!({}), auth.clone(), required("subscriptionName")),
+        ("gcp-pubsub", json!({"topicNameFromEnv": "T"}), json!(null), of_environment("topicName")),
+        ("temporal", temporal.clone(), auth.clone(), "s0-temporal-default-t".to_owned()),
+        (
+            "temporal",
+            with(temporal, "namespaceFromEnv", "N"),
+            json!(null),
+            of_environment("namespace"),
+        ),
+        (
+            "kafka",
+            json!({"bootstrapServers": "b", "consumerGroup": "g"}),
+            auth.clone(),
+            "s0-kafka-g-topics".to_owned(),
+        ),
+        // order=triggerMetadata;authParams
+        ("mysql", with(sql.clone(), "dbNameFromEnv", "D"), json!(null), "s0-mysql-".to_owned()),
+        ("mysql", with(sql.clone(), "dbName", "d"), auth.clone(), "s0-mysql-d".to_owned()),
+        ("mysql", sql.clone(), auth.clone(), of_authentication("connectionString")),
+        (
+            "mysql",
+            with(with(sql, "dbName", "d"), "connectionStringFromEnv", "C"),
+            json!(null),
+            of_environment("connectionString"),
+        ),
+        (
+            "influxdb",
+            with(third.clone(), "databaseFromEnv", "D"),
+            json!(null),
+            required("database"),
+        ),
+        ("influxdb", third, auth.clone(), of_authentication("database")),
+        // order=triggerMetadata;resolvedEnv;authParams
+        (
+            "influxdb",
+            with(influx.clone(), "organizationNameFromEnv", "O"),
+            json!(null),
+            of_environment("organizationName"),
+        ),
+        ("influxdb", influx, json!(null), required("organizationName")),
+        // order=authParams;triggerMetadata
+        ("couchdb", with(couch.clone(), "dbNameFromEnv", "D"), json!(null), required("dbName")),
+        (
+            "couchdb",
+            with(with(couch.clone(), "dbNameFromEnv", "D"), "connectionStringFromEnv", "C"),
+            json!(null),
+            "s0-coucdb-".to_owned(),
+        ),
+        ("couchdb", couch, auth.clone(), of_authentication("dbName")),
+        (
+            "elasticsearch",
+            with(search("targetValue", "1"), "searchTemplateNameFromEnv", "T"),
+            json!(null),
+            required("searchTemplateName"),
+        ),
+        (
+            "elasticsearch",
+            with(search("query", "q"), "targetValueFromEnv", "T"),
+            json!(null),
+            required("targetValue"),
+        ),
+        ("opensearch", search("query", "q"), auth.clone(), of_authentication("targetValue")),
+        // order=authParams;resolvedEnv: a value in the metadata does not count
+        (
+            "mysql",
+            json!({"query": "q", "queryValue": "3", "dbName": "d", "connectionString": "x/y"}),
+            json!(null),
+            "s0-mysql-d".to_owned(),
+        ),
+        // order=resolvedEnv;authParams;triggerMetadata: another value is read
+        (
+            "azure-pipelines",
+            json!({"poolID": "7", "organizationURL": "https://a/", "organizationURLFromEnv": "U"}),
+            json!(null),
+            "s0-azure-pipelines-7".to_owned(),
+        ),
+    ] {
+        assert_eq!(answer(type_, metadata.clone(), reference), expected, "{type_} {metadata}");
+    }
+}
+
+/// What single fields may be: `Validate` and the parsers of the scalers.
+#[test]
+fn values_of_single_fields() {
+    let is_taken = |type_: &str, mut metadata: Json, field: &str, value: &str| {
+        metadata[field] = json!(value);
+        let trigger = json!({"type": type_, "metadata": metadata});
+        let object = scaled(json!({"minReplicaCount": 1, "triggers": [trigger]}));
+        KedaHpa::of(&object, None).map(|made| made.spec.metrics[0].clone()).ok()
+    };
+    let dynamo = |names: &str| {
+        json!({
+            "tableName": "t", "keyConditionExpression": "k", "expressionAttributeNames": names,
+            "expressionAttributeValues": "null", "targetValue": "3", "awsRegion": "r",
+        })
+    };
+    let dynamo = dynamo("{\"#a\": \"b\"}");
+    let kafka = json!({"bootstrapServers": "a", "consumerGroup": "b", "topic": "c"});
+    let blob = json!({"blobContainerName": "c"});
+    let queue = json!({"queueName": "q"});
+    let pipelines = json!({"poolID": "7"});
+    let datadog = json!({
+        "useClusterAgentProxy": "true", "datadogMetricName": "m", "datadogMetricNamespace": "n",
+        "targetValue": "2",
+    });
+    let direct = json!({"targetValue": "2"});
+    let names = "expressionAttributeNames";
+    let values = "expressionAttributeValues";
+    let limitation = "partitionLimitation";
+    for (type_, metadata, field, good, wrong) in [
+        (
+            "aws-dynamodb",
+            &dynamo,
+            names,
+            &[r##"{"#a": "b"}"##][..],
+            &["{}", r##"{"#a": 1}"##, "null"][..],
+        ),
+        (
+            "aws-dynamodb",
+            &dynamo,
+            values,
+            &[
+                "null",
+                "{}",
+                r#"{":a": {"S": "b"}, ":c": {"N": "1"}}"#,
+                r#"{":a": {"BOOL": true}, ":b": {"NULL": 1}, ":c": {}}"#,
+                r#"{":a": {"L": [{"S": "b"}, {"M": {"c": {"B": "d"}}}]}}"#,
+            ],
+            &[
+                "[]",
+                r#"{":a": "b"}"#,
+                r#"{":a": {"N": 1}}"#,
+                r#"{":a": {"S": null}}"#,
+                r#"{":a": {"X": "b"}}"#,
+                r#"{":a": {"L": "b"}}"#,
+                r#"{":a": {"M": {"c": "d"}}}"#,
+            ],
+        ),
+        (
+            "apache-kafka",
+            &kafka,
+            limitation,
+            &["1", "1, 3 - 5,7", "5-1"],
+            &["01", "+1", "1-02", "-1", "1-2-3", "1,", "null"],
+        ),
+        ("kafka", &kafka, limitation, &["01", "+1", "1, 3 - 5,7"], &["a", "-1", "1-2-3", "1,"]),
+        ("azure-blob", &blob, "globPattern", &["*.json", "/[a-z]/**"], &["[a", "[]"]),
+        (
+            "azure-blob",
+            &blob,
+            "cloud",
+            &["", "azurecloud", "PRIVATE"],
+            &[" ", " AzureCloud", "Mars"],
+        ),
+        ("azure-queue", &queue, "cloud", &["", "AzureChinaCloud"], &[" ", "AzureChinaCloud "]),
+        (
+            "azure-pipelines",
+            &pipelines,
+            "organizationURL",
+            &["https://a/b", "b"],
+            &["https://a/b/"],
+        ),
+        ("datadog", &datadog, "query", &["", "sum:x{*}"], &["sum:x", "sum:x{a\n}"]),
+        ("datadog", &direct, "query", &["sum:x{a}", "a\nb{c}"], &["sum:x}{", "sum:x{a\n}"]),
+    ] {
+        for value in good {
+            let taken = is_taken(type_, metadata.clone(), field, value);
+            assert!(taken.is_some(), "{type_} {field} {value}");
+        }
+        for value in wrong {
+            let taken = is_taken(type_, metadata.clone(), field, value);
+            assert_eq!(taken, None, "{type_} {field} {value}");
+        }
+    }
+    let kind = |kind: Json| {
+        let mut trigger = prometheus();
+        trigger["authenticationRef"] = json!({"name": "a", "kind": kind});
+        let object = scaled(json!({"minReplicaCount": 1, "triggers": [trigger]}));
+        KedaHpa::of(&object, None).map(|_| ()).map_err(|refused| refused.to_string())
+    };
+    assert_eq!(kind(json!("ClusterTriggerAuthentication")), Ok(()));
+    let expected = "spec.triggers[0].authenticationRef.kind: \"\" is not one of TriggerAuthentication, \
+                    ClusterTriggerAuthentication";
+    assert_eq!(kind(json!("")), Err(expected.to_owned()));
+}
+
+/// What `redis-streams` counts: a consumer group may be called 0 (`Validate` in `redis_streams_scaler.go`).
+#[test]
+fn what_streams_are_counted_by() {
+    for (fields, expected) in [
+        (json!({"consumerGroup": "0"}), "8"),
+        (json!({"consumerGroup": "g", "lagCount": "0"}), "8"),
+        (json!({"consumerGroup": "g", "lagCount": "4"}), "4"),
+        (json!({"lagCount": "4"}), "9"),
+    ] {
+        let mut metadata = json!({
+            "address": "r:1", "stream": "s", "pendingEntriesCount": "8", "streamLength": "9",
+        });
+        metadata.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let trigger = json!({"type": "redis-streams", "metadata": metadata});
+        let made = metrics(&scaled(json!({"triggers": [trigger]})));
+        assert_eq!(made[0]["external"]["target"]["averageValue"], expected, "{fields}");
+    }
+}
+
+/// The metric of `kubernetes-workload` is named after the namespace (`GetMetricSpecForScaling`), which is that of the
+/// manifest, or the one where it is applied.
+#[test]
+fn the_namespace_of_a_workload() {
+    let name = |metadata: Json, known: Option<&str>, running: &str| {
+        let metrics = json!({"podSelector": "a=b", "value": "7"});
+        let trigger = json!({"type": "kubernetes-workload", "metadata": metrics});
+        let spec = json!({"scaleTargetRef": {"name": "web"}, "triggers": [trigger, prometheus()]});
+        let mut made = KedaHpa::of(&object(metadata, spec), known).expect("an HPA");
+        let none = HpaSpec::default();
+        let notes = OpenMetric::fill(&made.open, &mut made.spec, Some(&none), running);
+        assert_eq!(notes, Ok(vec![]));
+        assert_eq!(made.spec.metrics[1].name(), "s1-prometheus");
+        made.spec.metrics[0].name().to_owned()
+    };
+    let stated = json!({"name": "web", "namespace": "a"});
+    assert_eq!(name(stated, Some("b"), "c"), "s0-workload-a");
+    assert_eq!(name(json!({"name": "web"}), Some("b"), "c"), "s0-workload-b");
+    assert_eq!(name(json!({"name": "web"}), None, "c"), "s0-workload-c");
 }
 
 /// The container whose environment triggers refer to (`ResolveContainerEnv` in `scale_resolvers.go`).
@@ -402,6 +671,7 @@ fn open_names_come_from_the_running_hpa() {
             "s3-nsq-b-c",
             "s11-other",
         ])),
+        "test",
     );
     let named = |trigger, type_: &str, metrics: &[&str], with_target| {
         Note::Keda(KedaNote::NamedAsRunning {
@@ -433,32 +703,48 @@ fn open_names_come_from_the_running_hpa() {
         let metadata = json!({"scalerAddress": "scaler:9090"});
         let trigger = json!({"type": "external", "metricType": metric_type, "metadata": metadata});
         let mut made = hpa(&scaled(json!({"triggers": [trigger]})));
-        let filled = OpenMetric::fill(&made.open, &mut made.spec, Some(&running(&["s0-a"])));
+        let filled =
+            OpenMetric::fill(&made.open, &mut made.spec, Some(&running(&["s0-a"])), "test");
         assert!(filled.is_ok());
         let made = serde_json::to_value(made.spec.metrics[0].target()).expect("JSON");
         assert_eq!(made, target, "{metric_type}");
     }
 
-    let made = hpa(&scaled(json!({"triggers": [
-        {"type": "kafka", "metadata": {"bootstrapServers": "a", "consumerGroup": "b", "topicFromEnv": "TOPIC"}},
-    ]})));
-    let lacks = OpenMetric::fill(&made.open, &mut made.spec.clone(), Some(&running(&["s1-a"])));
-    assert_eq!(
-        lacks.map_err(|refused| refused.to_string()),
-        Err("spec.triggers[0]: unknown name of the metric: topicFromEnv reads it from the container's \
-             environment, and the running HPA has no metric s0-..."
-            .to_owned())
-    );
+    // Without a running HPA, another name stands for one that is nowhere, but no number for a target.
+    let fill = |trigger: Json, running: Option<&HpaSpec>| {
+        let mut made = hpa(&scaled(json!({"triggers": [trigger]})));
+        let filled = OpenMetric::fill(&made.open, &mut made.spec, running, "test");
+        filled.map(|notes| (notes, made.spec.metrics.iter().map(of).collect::<Vec<_>>()))
+    };
+    let topic = json!({
+        "type": "kafka",
+        "metadata": {"bootstrapServers": "a", "consumerGroup": "b", "topicFromEnv": "TOPIC"},
+    });
+    let stands = Note::Keda(KedaNote::PlaceHolder {
+        trigger: 0,
+        type_: "kafka".to_owned(),
+        metric: "s0-kafka-unknown".to_owned(),
+        why: "topicFromEnv reads it from the container's environment".to_owned(),
+    });
+    let expected = Ok((vec![stands], vec!["s0-kafka-unknown 10".to_owned()]));
+    assert_eq!(fill(topic.clone(), None), expected);
+    let refused = fill(topic, Some(&running(&["s1-a"]))).expect_err("refused");
+    let message = "spec.triggers[0]: unknown name of the metric: topicFromEnv reads it from the container's \
+                   environment, and the running HPA has no metric s0-...";
+    let hint = "state the value in the file, or use --hpa with the HPA that KEDA makes";
+    assert_eq!((&*refused.to_string(), refused.hint.as_deref()), (message, Some(hint)));
+    let external = json!({"type": "external", "metadata": {"scalerAddress": "scaler:9090"}});
+    let lacks = |running| {
+        let refused = fill(external.clone(), running).expect_err("refused");
+        (refused.to_string(), refused.hint)
+    };
+    let message = "spec.triggers[0]: unknown target of the metric: only the scaler itself knows its metrics and \
+                   targets";
     // Without a running HPA, none is spoken of.
-    let lacks = OpenMetric::fill(&made.open, &mut made.spec.clone(), None).expect_err("refused");
-    assert_eq!(
-        (lacks.to_string(), lacks.hint),
-        (
-            "spec.triggers[0]: unknown name of the metric: topicFromEnv reads it from the container's environment"
-                .to_owned(),
-            Some("state the value in the file, or use -f with the HPA that KEDA makes".to_owned())
-        )
-    );
+    let hint = |flag: &str| Some(format!("use {flag} with the HPA that KEDA makes"));
+    assert_eq!(lacks(None), (message.to_owned(), hint("-f")));
+    let also = format!("{message}, and the running HPA has no metric s0-...");
+    assert_eq!(lacks(Some(&running(&["s1-a"]))), (also, hint("--hpa")));
 }
 
 /// What KEDA does itself, only where the ScaledObject has it.
@@ -467,7 +753,8 @@ fn what_is_outside_of_the_hpa() {
     let notes = |spec: Json| hpa(&scaled(spec)).notes;
     assert_eq!(notes(json!({"minReplicaCount": 1, "triggers": [prometheus()]})), []);
     assert_eq!(notes(json!({"minReplicaCount": 1, "triggers": [cpu()]})), []);
-    let rests = |replicas, cooldown| Note::Keda(KedaNote::RestsAt { replicas, cooldown });
+    let rests =
+        |replicas, cooldown| Note::Keda(KedaNote::RestsAt { replicas, cooldown, returns: true });
     assert_eq!(notes(json!({"triggers": [prometheus(), cpu()]})), [rests(0, 300)]);
     let idle = json!({"idleReplicaCount": 0, "minReplicaCount": 2, "cooldownPeriod": 60, "triggers": [prometheus()]});
     assert_eq!(notes(idle), [rests(0, 60)]);
@@ -489,6 +776,52 @@ fn what_is_outside_of_the_hpa() {
         Note::Keda(KedaNote::NotInHpa { fields: fields.map(str::to_owned).to_vec() }),
     ];
     assert_eq!(notes(all), expected);
+
+    // Only fields that the scaler reads are used.
+    let mut trigger = prometheus();
+    trigger["metadata"]["activationFoo"] = json!("5");
+    assert_eq!(notes(json!({"minReplicaCount": 1, "triggers": [trigger]})), []);
+
+    // `HasValidFallback` reads the target of the composite metric as a whole number.
+    let fallback = |target: &str| {
+        let mut trigger = prometheus();
+        trigger["name"] = json!("p");
+        let notes = notes(json!({
+            "minReplicaCount": 1, "triggers": [trigger],
+            "fallback": {"failureThreshold": 3, "replicas": 6},
+            "advanced": {"scalingModifiers": {"formula": "p", "target": target}},
+        }));
+        notes.last().cloned()
+    };
+    let applies =
+        Note::Keda(KedaNote::Fallback { failures: 3, replicas: 6, behavior: String::new() });
+    assert_eq!(fallback("2"), Some(applies));
+    let target = "2.5".to_owned();
+    assert_eq!(fallback("2.5"), Some(Note::Keda(KedaNote::NoFallback { target })));
+}
+
+/// What annotations change of that (`RequestScale`, `scaleToZeroOrIdle` and `scaleFromZeroOrIdle` in
+/// `scale_scaledobjects.go`).
+#[test]
+fn an_annotation_keeps_keda_from_scaling() {
+    let rests = |annotation: &str, value: &str| {
+        let metadata = json!({"name": "web", "annotations": {annotation: value}});
+        let spec = json!({"scaleTargetRef": {"name": "web"}, "triggers": [prometheus()]});
+        let rests = hpa(&object(metadata, spec)).notes.into_iter().filter_map(|note| match note {
+            Note::Keda(KedaNote::RestsAt { returns, .. }) => Some(returns),
+            _ => None,
+        });
+        rests.collect::<Vec<_>>()
+    };
+    for (annotation, expected) in [
+        ("autoscaling.keda.sh/force-activation", &[][..]),
+        ("autoscaling.keda.sh/paused-scale-in", &[]),
+        ("autoscaling.keda.sh/paused-scale-out", &[false]),
+        ("example.com/other", &[true]),
+    ] {
+        assert_eq!(rests(annotation, "true"), expected, "{annotation}");
+        assert_eq!(rests(annotation, "false"), [true], "{annotation}");
+    }
 }
 
 /// KEDA ignores a key of the metadata that no scaler reads. It is named if it was probably meant as another one.
@@ -510,14 +843,20 @@ fn keys_that_no_scaler_reads() {
     };
     let at = |key: &str| format!("spec.triggers[0].metadata.{key}");
     for (more, expected) in [
-        (json!({"lagTreshold": "5"}), vec![(at("lagTreshold"), "lagThreshold")]),
-        (json!({"threshold": "5"}), vec![(at("threshold"), "lagThreshold")]),
+        (json!({"lagTreshold": "5"}), vec![("lagTreshold", "lagThreshold")]),
+        (json!({"threshold": "5"}), vec![("threshold", "lagThreshold")]),
         (json!({"lagThreshold": "5", "lagTreshold": "6"}), vec![]),
-        (json!({"lagThresholdFromEnv": "LAG"}), vec![]),
         (json!({"madeUp": "5", "activationLagThreshold": "1"}), vec![]),
+        // A field that is not read from there, but from elsewhere.
+        (json!({"lagThresholdFromEnv": "LAG"}), vec![("lagThresholdFromEnv", "lagThreshold")]),
+        (json!({"topicFromEnv": "TOPIC"}), vec![]),
     ] {
-        assert_eq!(unread(kafka(more)), expected);
+        let expected = expected.into_iter().map(|(key, meant)| (at(key), meant.to_owned()));
+        assert_eq!(unread(kafka(more)), expected.collect::<Vec<_>>());
     }
+    let mysql = json!({"query": "q", "queryValue": "3", "dbName": "d", "password": "p"});
+    let meant = "passwordFromEnv".to_owned();
+    assert_eq!(unread(json!({"type": "mysql", "metadata": mysql})), [(at("password"), meant)]);
     let sumo = json!({"host": "https://a", "query.A": "q", "query.B": "r", "resultQueryRowID": "A",
         "quantization": "1s", "queryType": "metrics", "timerange": "5m", "timezone": "UTC",
         "threshold": "1", "resultQuery": "A"});
@@ -531,6 +870,12 @@ fn keys_that_no_scaler_reads() {
     assert_eq!(refused.to_string(), at("desiredReplicas") + ": required");
     let hint = "KEDA does not read replicas: desiredReplicas may be meant";
     assert_eq!(refused.hint.as_deref(), Some(hint));
+
+    // One that is read was not meant as another.
+    let resource = json!({"resourceName": "n", "key": "k", "targetValue": "1"});
+    let trigger = json!({"type": "kubernetes-resource", "metadata": resource});
+    let refused = KedaHpa::of(&scaled(json!({"triggers": [trigger]})), None).expect_err("no kind");
+    assert_eq!((refused.to_string(), refused.hint), (at("resourceKind") + ": required", None));
 }
 
 /// Unknown fields are named with what may be meant.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::manifest::Trigger;
 use super::metadata::{Gap, Metadata};
 use super::scalers::{Metrics, Number, Scaler, Target, scaler};
-use super::{OWNER, OpenMetric, OpenTarget, Refused, external, fields};
+use super::{OWNER, OpenMetric, OpenName, OpenTarget, Refused, external, fields};
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::apimachinery::selector::LabelSelector;
 use crate::snapshot::hpa::{
@@ -110,14 +110,27 @@ pub(super) fn metrics(
         metadata.need(field)?;
     }
     fields::check(&trigger.type_, &metadata)?;
-    let replaceable = fields::replaceable(&trigger.type_, &metadata).into_iter();
-    notes.extend(replaceable.map(|field| KedaNote::AuthenticationFirst { trigger: index, field }));
-    let open = |why: String, target: OpenTarget| {
+    let made = external_metrics(metrics, &metadata, type_, trigger, index, owner)?;
+    let assumed = metadata.assumed().into_iter();
+    notes.extend(assumed.map(|field| KedaNote::AuthenticationFirst { trigger: index, field }));
+    Ok(made)
+}
+
+/// The metrics of a scaler, with this type of target.
+fn external_metrics(
+    metrics: &Metrics,
+    metadata: &Metadata<'_>,
+    type_: &'static str,
+    trigger: &Trigger,
+    index: usize,
+    owner: &Owner<'_>,
+) -> Result<Vec<Made>, Refused> {
+    let open = |name: OpenName, target: OpenTarget| {
         Made::Open(Box::new(OpenMetric {
             at: 0,
             trigger: index,
             type_: trigger.type_.clone(),
-            why,
+            name,
             target,
             selector: owner.selector(),
         }))
@@ -127,16 +140,17 @@ pub(super) fn metrics(
     };
     match metrics {
         Metrics::One(name, of) => {
-            let target = match of.read(&metadata, owner.uses_modifiers) {
+            let target = match of.read(metadata, owner.uses_modifiers) {
                 Ok(value) => target(type_, value),
-                Err(Gap::Open(why)) => return Ok(vec![open(why, OpenTarget::Number(type_))]),
-                Err(Gap::Refused(refused)) => return Err(refused),
+                Err(gap) => {
+                    let name = OpenName::of(gap, metadata)?;
+                    return Ok(vec![open(name, OpenTarget::Number(type_))]);
+                }
             };
-            match name.of(&metadata) {
-                Ok(name) => Ok(vec![known(name, target)]),
-                Err(Gap::Open(why)) => Ok(vec![open(why, OpenTarget::Known(target))]),
-                Err(Gap::Refused(refused)) => Err(refused),
-            }
+            Ok(vec![match name.of(metadata) {
+                Ok(name) => known(name, target),
+                Err(gap) => open(OpenName::of(gap, metadata)?, OpenTarget::Known(target)),
+            }])
         }
         Metrics::Each { prefix, field, metrics } => {
             let name = metadata.need(field)?;
@@ -154,7 +168,7 @@ pub(super) fn metrics(
         Metrics::OfScaler => {
             metadata.need("scalerAddress")?;
             let why = "only the scaler itself knows its metrics and targets".to_owned();
-            Ok(vec![open(why, OpenTarget::Number(type_))])
+            Ok(vec![open(OpenName::OfKeda(why), OpenTarget::Number(type_))])
         }
     }
 }
@@ -221,6 +235,17 @@ fn resource(
     })
 }
 
+impl OpenName {
+    /// The name that a gap leaves open.
+    fn of(gap: Gap, metadata: &Metadata<'_>) -> Result<Self, Refused> {
+        match gap {
+            Gap::Refused(refused) => Err(refused),
+            Gap::Open(why) => Ok(Self::OfKeda(why)),
+            Gap::OfNamespace(start) => Ok(Self::OfNamespace(metadata.with_index(start))),
+        }
+    }
+}
+
 impl Target {
     /// The number that is the target.
     fn read(&self, metadata: &Metadata<'_>, uses_modifiers: bool) -> Result<Quantity, Gap> {
@@ -230,11 +255,8 @@ impl Target {
                 let (field, text) = rule(metadata)?;
                 (field, text.ok_or_else(|| metadata.missing(field))?, number)
             }
-            Self::Of(number, field, default) | Self::Known(number, field, default) => {
-                let stated = metadata.stated(field);
-                if stated.is_none() && matches!(self, Self::Known(..)) {
-                    metadata.is_elsewhere(field, default.is_some())?;
-                }
+            Self::Of(number, field, default) => {
+                let stated = metadata.known_field(field)?;
                 // A default that cannot be a target means that the field is required.
                 let is_target = |default: &&str| uses_modifiers || !default.starts_with(['0', '-']);
                 let default = default.filter(is_target).map(|default| (field, default));

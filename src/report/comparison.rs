@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::apimachinery::json::SecondsTime;
+use crate::engine::decision::{Decision, MetricStep};
 use crate::pass::Pass;
 use crate::snapshot::hpa::{Condition, HpaStatus, MetricStatus, MetricValueStatus};
 use crate::snapshot::{MetricAnswer, Snapshot};
@@ -159,6 +160,16 @@ impl Code {
     }
 }
 
+impl Row<'_> {
+    /// Whether the pass itself computed the value: before 1.29, a pass without a decision keeps those of the last
+    /// status.
+    fn is_of(&self, decision: &Decision) -> bool {
+        let step = self.index.and_then(|index| decision.metric(index));
+        let computed = step.and_then(MetricStep::proposal).map(|proposal| &proposal.current);
+        matches!((&self.now, computed), (Some(Value::Metric(now)), Some(computed)) if *now == computed)
+    }
+}
+
 impl<'a> Comparison<'a> {
     /// Compares; `None` for a manifest, which has no status, and if the status of this pass is unknown.
     pub(super) fn new(pass: &'a Pass) -> Option<Self> {
@@ -169,7 +180,8 @@ impl<'a> Comparison<'a> {
             return None;
         }
         let status = decision.outcome.status.as_ref()?;
-        let rows = rows(&input.snapshot, status, never);
+        let mut rows = rows(&input.snapshot, status, never);
+        rows.iter_mut().filter(|row| !row.is_of(decision)).for_each(|row| row.measured = None);
         let facts = ReasonFinder::new(input, decision, status, rows);
         let (mut rows, reasons) = facts.explained(never, remembered, outlook);
         for row in rows.iter_mut().filter(|row| row.differs) {

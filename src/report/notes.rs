@@ -471,18 +471,25 @@ fn keda(note: &KedaNote) -> String {
                 metrics.join(", ")
             )
         }
+        KedaNote::PlaceHolder { trigger, type_, metric, why } => format!(
+            "spec.triggers[{trigger}] ({type_}): {metric} stands for the name of its metric, which only KEDA knows: \
+             {why}"
+        ),
         KedaNote::AuthenticationFirst { trigger, field } => format!(
-            "spec.triggers[{trigger}].metadata.{field} is assumed: KEDA prefers a {field} from \
-             authenticationRef, which is not read"
+            "spec.triggers[{trigger}]: KEDA prefers a {field} from authenticationRef, which is not read and \
+             assumed to have none"
         ),
         KedaNote::NotRead { key, meant } => {
             format!("{key}: KEDA does not read it; {meant} may be meant")
         }
-        KedaNote::RestsAt { replicas, cooldown } => format!(
-            "KEDA itself scales to {} when no trigger for an external metric has been active for \
-             {cooldown}s, and back; that is not predicted",
-            count(*replicas, "replica")
-        ),
+        KedaNote::RestsAt { replicas, cooldown, returns } => {
+            let back = if *returns { ", and back" } else { "" };
+            format!(
+                "KEDA itself scales to {} when no trigger for an external metric has been active for \
+                 {cooldown}s{back}; that is not predicted",
+                count(*replicas, "replica")
+            )
+        }
         KedaNote::Fallback { failures, replicas, behavior } => {
             // Other behaviors weigh the number against the current replicas, or do without it.
             let own = match &**behavior {
@@ -495,6 +502,10 @@ fn keda(note: &KedaNote) -> String {
                  reports a value of its own ({own})"
             )
         }
+        KedaNote::NoFallback { target } => format!(
+            "spec.fallback has no effect: for it, KEDA needs a whole number in \
+             spec.advanced.scalingModifiers.target, which is {target:?}"
+        ),
         KedaNote::Moved { metric, running } => format!(
             "{metric} has the value of {running}: of the running HPA's metrics, only that one has this \
              name after its index"
@@ -510,6 +521,10 @@ fn keda(note: &KedaNote) -> String {
             "KEDA's webhook refuses it while HorizontalPodAutoscaler/{hpa}, which KEDA did not create, \
              scales the target: delete that HPA, or have KEDA take it over with the annotation \
              {KEDA_TRANSFER}: \"true\" and spec.advanced.horizontalPodAutoscalerConfig.name: {hpa}"
+        ),
+        KedaNote::NotOwned { hpa, fate: NotOwned::OfAnother(owner) } => format!(
+            "KEDA's webhook refuses it while ScaledObject/{owner}, whose HorizontalPodAutoscaler is {hpa}, scales \
+             the target: delete ScaledObject/{owner} first"
         ),
         KedaNote::NotInHpa { fields } => {
             format!("used by KEDA itself and not part of the HPA: {}", listed(fields))

@@ -465,19 +465,31 @@ pub enum KedaNote {
         /// Whether the running HPA's targets are used as well.
         with_target: bool,
     },
-    /// A field that decides on the name or target of a metric gives way to one of the TriggerAuthentication.
+    /// Only KEDA knows the name of a trigger's metric, so another stands for it.
+    PlaceHolder {
+        /// The trigger's index in the ScaledObject.
+        trigger: usize,
+        /// Its type.
+        type_: String,
+        /// The name that stands for its own.
+        metric: String,
+        /// Why it is not known.
+        why: String,
+    },
+    /// A TriggerAuthentication may have a field that decides on the name or target of a metric, and comes before the
+    /// metadata.
     AuthenticationFirst {
         /// The trigger's index in the ScaledObject.
         trigger: usize,
-        /// The field of its metadata.
+        /// The field.
         field: &'static str,
     },
-    /// A scaler does not read a key of its trigger, and one of its fields is probably meant.
+    /// A scaler does not read a key of its trigger, and another one is probably meant.
     NotRead {
         /// The key, with its path.
         key: String,
-        /// The name of the field.
-        meant: &'static str,
+        /// The key that it reads.
+        meant: String,
     },
     /// KEDA scales the target itself while no trigger is active.
     RestsAt {
@@ -485,6 +497,8 @@ pub enum KedaNote {
         replicas: i32,
         /// After how many seconds without an active trigger.
         cooldown: i32,
+        /// Whether it scales back when a trigger is active again.
+        returns: bool,
     },
     /// KEDA answers for a trigger that fails.
     Fallback {
@@ -494,6 +508,12 @@ pub enum KedaNote {
         replicas: i32,
         /// `fallback.behavior`, which may be empty.
         behavior: String,
+    },
+    /// KEDA never answers for a trigger that fails, because the target of the composite metric is not a whole
+    /// number.
+    NoFallback {
+        /// The target.
+        target: String,
     },
     /// A metric has the value of the running HPA's metric with another index.
     Moved {
@@ -521,6 +541,8 @@ pub enum KedaNote {
 pub enum NotOwned {
     /// KEDA's webhook refuses the ScaledObject.
     Refuses,
+    /// KEDA's webhook refuses the ScaledObject, because the target is that of this one.
+    OfAnother(String),
     /// KEDA takes the HPA over, because of this annotation.
     TakenOver(&'static str),
     /// KEDA creates another one of this name next to it, because of an annotation of the HPA.

@@ -860,11 +860,11 @@ impl ScaledObject {
             flags.add_to(&format!("kubectl annotate scaledobject {own}{flag} {annotation}-"));
         let away = format!(
             "paused-by-keda: ScaledObject/{name} has the annotation {annotation}={value}, so KEDA \
-             has taken the HPA away; "
+             has deleted the HPA; "
         );
         Some(match self.is_written_by_flagger() {
             true => away + "Flagger does so between releases, and runs another workload instead",
-            false => away + &format!("`{command}` brings it back"),
+            false => away + &format!("after `{command}`, KEDA creates it again"),
         })
     }
 

@@ -203,10 +203,10 @@ fn a_report_names_the_remedy_and_does_no_harm() {
         // A reset by whatever has taken the replicas out of its manifest.
         (
             "T05",
-            &["If the chart states replicas, take them out; if not, avoid a replace."],
+            &["If the chart states replicas, take them out. If not, it happens once"],
             &["Take replicas out of the chart"],
         ),
-        ("T06", &["Take replicas out of the manifest"], &["avoid a replace"]),
+        ("T06", &["Take replicas out of the manifest"], &["at each replace"]),
         // A target that is at 0 on purpose.
         (
             "T02",

@@ -115,10 +115,75 @@ fn a_trigger_that_only_keda_can_name() {
     assert_eq!((code, &*stdout), (Some(2), ""));
     assert_eq!(
         stderr,
-        "error: standard input: spec.triggers[1]: unknown name of the metric: only the scaler itself knows \
+        "error: standard input: spec.triggers[1]: unknown target of the metric: only the scaler itself knows \
          its metrics and targets, and the running HPA has no metric s1-...\n\
          hint: use --hpa with the HPA that KEDA makes\n"
     );
+}
+
+/// The replicas do not depend on the name of a metric, so another one stands for a name that only KEDA knows: it
+/// has no value, but one can be stated.
+#[test]
+fn another_name_stands_for_one_that_only_keda_knows() {
+    let object = "apiVersion: keda.sh/v1alpha1
+kind: ScaledObject
+metadata: {name: web}
+spec:
+  scaleTargetRef: {name: web}
+  minReplicaCount: 1
+  maxReplicaCount: 10
+  triggers:
+  - {type: cpu, metricType: Utilization, metadata: {value: '30'}}
+  - type: mysql
+    metadata: {query: q, queryValue: '3'}
+    authenticationRef: {name: auth}
+  - {type: kubernetes-workload, metadata: {podSelector: app=x, value: '5'}}";
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("object.yaml").display().to_string();
+    std::fs::write(&path, object).expect("a file");
+    let run = |flags: &[&str]| {
+        let output = assert_cmd::cargo::cargo_bin_cmd!("kubectl-hpa").args(flags).output();
+        let output = output.expect("it runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    let alone = ["predict", "-f", &path, "--replicas", "3"];
+    let stated = ["--metric", "s1-mysql-unknown=15", "--metric", "s2-workload-default=5"];
+    let (code, stdout, stderr) = run(&[&alone[..], &["--cpu", "30%"], &stated].concat());
+    assert_eq!((code, &*stderr), (Some(0), ""));
+    let note = "spec.triggers[1] (mysql): s1-mysql-unknown stands for the name of its metric, which only KEDA \
+                knows: connectionString may be in what authenticationRef leads to\n";
+    for expected in ["\n  SCALE UP 3 → 5\n", note] {
+        assert!(stdout.contains(expected), "{expected}{stdout}");
+    }
+    let (code, _, stderr) = run(&alone);
+    assert_eq!(code, Some(2));
+    assert!(
+        stderr.contains("--metric 's1-mysql-unknown{scaledobject.keda.sh/name=web}=30'"),
+        "{stderr}"
+    );
+
+    // What only a candidate has would be asked of a cluster.
+    let (code, _, stderr) = predict(&["--cpu", "30%"], object);
+    let lacks = "spec.triggers[1]: unknown name of the metric: connectionString may be in what authenticationRef \
+                 leads to, and the running HPA has no metric s1-...";
+    assert_eq!((code, stderr.contains(lacks)), (Some(2), true), "{stderr}");
+
+    // The namespace is that of the running HPA.
+    let mysql = "  - type: mysql
+    metadata: {query: q, queryValue: '3'}
+    authenticationRef: {name: auth}
+";
+    let workload = object.replace(mysql, "");
+    let (_, stdout, _) = predict(&["--cpu", "30%"], &workload);
+    assert!(
+        stdout.contains("the input has no ExternalMetricValueList for s1-workload-shop"),
+        "{stdout}"
+    );
+    let (code, stdout, stderr) =
+        predict(&["--cpu", "30%", "--metric", "s1-workload-shop=25"], &workload);
+    assert_eq!((code, &*stderr), (Some(0), ""));
+    assert!(stdout.contains("\n  SCALE UP 2 → 4\n"), "{stdout}");
 }
 
 /// A trigger before another one changes the index of that; its value is kept.
@@ -163,7 +228,21 @@ fn an_hpa_that_keda_did_not_create() {
                     {horizontalPodAutoscalerConfig: {name: keda-hpa-web}}";
     let accepted = "annotations: {validations.keda.sh/hpa-ownership: 'false'}";
     let other = "spec:\n  advanced: {horizontalPodAutoscalerConfig: {name: web-2}}";
+    let another = "ownerReferences: [{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, name: other, uid: u, \
+                   controller: true}]";
     for (owner_is, text, expected) in [
+        // It is another ScaledObject that is in the way, which no annotation changes (`verifyScaledObjects`).
+        (
+            another,
+            manifest(),
+            "KEDA's webhook refuses it while ScaledObject/other, whose HorizontalPodAutoscaler is keda-hpa-web, \
+             scales the target: delete ScaledObject/other first",
+        ),
+        (
+            another,
+            manifest().replace("{name: web, namespace: shop}\nspec:", transfer),
+            "KEDA's webhook refuses it while ScaledObject/other",
+        ),
         (
             "",
             manifest(),

@@ -311,6 +311,30 @@ fn metrics_of_one_name_are_told_apart() {
     assert!(page.contains("Pods/rps") && !page.contains("| rps"), "{page}");
 }
 
+/// The name of a metric may have braces: as in that of a list in Redis, whose hash tag stands in them.
+#[test]
+fn names_with_braces_are_taken_as_they_are() {
+    let metric = |name: &str, selector: Value| {
+        json!({"type": "External", "external": {
+            "metric": {"name": name, "selector": selector},
+            "target": {"type": "AverageValue", "averageValue": "10"}}})
+    };
+    let by_label = json!({"matchLabels": {"queue": "a"}});
+    for (name, selector, typed) in [
+        ("a{b}c", json!(null), "a{b}c=50"),
+        ("a{b}", json!(null), "a{b}=50"),
+        ("a{b", json!(null), "a{b=50"),
+        ("a{b}", by_label.clone(), "a{b}=50"),
+        ("a{b}", by_label.clone(), "a{b}{queue=a}=50"),
+        ("a", by_label, "a{queue=a}=50"),
+        ("a", json!(null), "a{}=50"),
+    ] {
+        let flags = words(&["--replicas", "3", "--metric", typed]);
+        let pass = predict(&[hpa(&metric(name, selector))], &flags).expect(typed);
+        assert_eq!(pass.decision.proposal, Some(5), "{typed}");
+    }
+}
+
 #[test]
 fn what_is_missing_is_asked_for() {
     let [(share, ..), (average, ..), ..] = &metrics()[..] else { panic!("there are more") };

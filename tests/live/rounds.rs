@@ -268,7 +268,7 @@ fn a_scaled_object_that_contradicts_itself_is_told_of() {
     let server = Server::start(cluster);
     let answer = explain(&server, &["-o", "json"]).answer();
     let found = finding(&answer, "above-max");
-    let advice = "Make minReplicaCount (50) of ScaledObject/web no more than maxReplicaCount (4): until then, KEDA \
+    let advice = "Set minReplicaCount (50) of ScaledObject/web to at most maxReplicaCount (4): until then, KEDA \
                   does not change its HPA.";
     assert_eq!(found["advice"], advice, "{answer:#}");
     let unready =
@@ -308,8 +308,8 @@ fn a_paused_scaled_object_is_told_of_where_its_hpa_is_gone() {
             1,
             &[
                 "hint: paused-by-keda: ScaledObject/worker has the annotation \
-                 autoscaling.keda.sh/paused=true, so KEDA has taken the HPA away; `kubectl annotate \
-                 scaledobject worker -n default autoscaling.keda.sh/paused-` brings it back",
+                 autoscaling.keda.sh/paused=true, so KEDA has deleted the HPA; after `kubectl annotate \
+                 scaledobject worker -n default autoscaling.keda.sh/paused-`, KEDA creates it again",
             ],
         );
     }

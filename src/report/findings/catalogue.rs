@@ -53,7 +53,7 @@ pub fn entry(code: Code) -> Entry {
             "State the flags and the version of the controller.",
         ),
         Code::MissingRequest => (
-            "The target of a metric is a share of the requests, and a container of a pod that the \
+            "The target of a metric is a percentage of the request, and a container of a pod that the \
              selector matches has no request for the resource. One such container fails the metric for \
              all pods.",
             "Set the request in the template or by the annotation of whatever injects the container, or \
@@ -117,7 +117,7 @@ pub fn entry(code: Code) -> Entry {
         Code::ForeignPods => (
             "Pods are counted that the target does not own, as their owners show, or that it does \
              not count in its `status.replicas`.",
-            "Relabel the other pods, or create the target anew with a selector of its own: selectors are immutable.",
+            "Give the other pods other labels where they are defined, or create the target anew with a selector of its own: selectors are immutable.",
         ),
         Code::NeverReady => (
             "Pods have never been ready for longer than is usual: for longer than CPU samples may \
@@ -141,7 +141,7 @@ pub fn entry(code: Code) -> Entry {
         Code::TerminatingPods => (
             "Ready pods that are being deleted count for Object and External metrics with a `Value` \
              target.",
-            "Use an `AverageValue` target, or a shorter termination grace period.",
+            "Use an `AverageValue` target.",
         ),
         Code::StartingPods => (
             "Pods that have only just started, or are not ready yet, count and change the answer: \

@@ -6,6 +6,7 @@ use super::{APART, About, Advice, Text, Words, names, told};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names::{plural, shell_word};
 use crate::cluster::fetch::discovery::segment;
+use crate::engine::rules::Rules;
 use crate::findings::metrics::{
     BlockedByFailedMetric, ContainerMetricsMissing, MetricEmpty, MetricFailing, MetricNotFound,
     MetricsApiUnavailable, Refused, ServedBy, Server, Unavailable, UnavailableService,
@@ -74,13 +75,16 @@ pub(super) fn end(text: &str) -> String {
 
 /// Words what serves an API.
 fn points_at(ServedBy { api, service }: &ServedBy) -> String {
-    format!("The APIService {api} points at the Service {service}.")
+    format!(
+        "The APIService {api} points at the Service {service}; only one server can serve an API."
+    )
 }
 
 /// Returns the advice to let KEDA serve the external metrics, with a command that shows what does.
-fn point_at_keda(ServedBy { api, .. }: &ServedBy) -> (Advice, Command) {
+fn point_at_keda(ServedBy { api, service }: &ServedBy) -> (Advice, Command) {
     let advice = Remedy::PointApiService.says(format!(
-        "Point the APIService {api} at KEDA's metrics server: only one server can serve external metrics."
+        "Point {api} at KEDA's metrics server, which ends the metrics of {service} for other HPAs; or read its \
+         metrics in an HPA of their own."
     ));
     (advice, format!("kubectl get apiservice {} -o yaml", shell_word(api)).into())
 }
@@ -269,7 +273,12 @@ impl Words for MetricsApiUnavailable {
                 server.advice()
             }
             (Unavailable::NotFound, None) if of_keda.is_none() => (
-                Remedy::InstallApi.says(format!("Correct the name, or install {serves}.")),
+                Remedy::InstallApi.says(match adapter {
+                    Some(ServedBy { service, .. }) => {
+                        format!("Register it for {service} with a rule, or use type Pods.")
+                    }
+                    None => format!("Correct the name, or install {serves}."),
+                }),
                 format!("kubectl get --raw {}", about.path_of(group)).into(),
             ),
             (Unavailable::Unserved, None) if of_keda.is_none() => (
@@ -427,7 +436,7 @@ impl Words for MetricFailing {
             ),
             (Some(Refused { user, verb, resource }), _) => (
                 format!("{user} may not {verb} {resource}.{group}, {}", about.effect(&label)),
-                Remedy::Grant.says("Grant it the right with a Role or ClusterRole."),
+                Remedy::Grant.says("Grant it the right with a role and a binding."),
                 // kubectl auth can-i knows only what discovery lists, and adapters need not list their metrics.
                 format!("{} --as={}", about.ask(*metric).line, shell_word(user)).into(),
             ),
@@ -436,6 +445,11 @@ impl Words for MetricFailing {
                 match served_by {
                     Some(served_by) => {
                         let (advice, command) = point_at_keda(served_by);
+                        let summary = format!(
+                            "{label} fails, {}: {} serves {api}, not KEDA",
+                            about.effect("it"),
+                            served_by.service
+                        );
                         (summary, advice, command)
                     }
                     None if let Some(owner) = of_keda => (
@@ -542,11 +556,11 @@ impl Words for MetricEmpty {
                     "Look at its trigger in the ScaledObject{}.",
                     about.or_fallback(owner, &[*metric], "spec.fallback there")
                 )),
-                Some(_) => Remedy::LookAtScaledObject
-                    .says(
-                        "Look at its trigger in the ScaledObject: its query has no result. If that means 0, let it \
-                         return 0.",
-                    ),
+                Some(owner) => Remedy::LookAtScaledObject.says(format!(
+                    "Look at its trigger in ScaledObject/{}: its query has no result. If that means 0, let it \
+                     return 0.",
+                    owner.name
+                )),
                 None if !spec.is_total() => Remedy::FindSeries.says(
                     "Compare the labels namespace and pod of its series with the pods of the target.",
                 ),
@@ -591,11 +605,15 @@ impl Words for BlockedByFailedMetric {
             count(*proposal, "replica")
         )];
         evidence.extend(about.without().map(|without| format!("Without {it}: {without}.")));
-        evidence.push(
+        let controller = &about.pass.input.snapshot.controller;
+        let rules = Rules::of(&controller.version, controller.gates);
+        evidence.push(if rules.reports_failed_metrics {
+            format!("The status has no value for {it}; the others are current.")
+        } else {
             format!(
                 "While {it} {fails}, the controller writes no values into the status, and kubectl shows old ones."
             )
-        );
+        });
         let assumed: Option<Vec<String>> =
             failed.iter().map(|metric| about.of_candidate(*metric)).collect();
         let advice = match assumed {

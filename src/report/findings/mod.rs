@@ -518,8 +518,8 @@ impl<'a> About<'a> {
         let (min, max) = (min_replica_count?, max_replica_count?);
         (min > max).then(|| {
             Remedy::LookAtScaledObject.says(format!(
-                "Make minReplicaCount ({min}) of ScaledObject/{} no more than maxReplicaCount ({max}): until then, \
-                 KEDA does not change its HPA.",
+                "Set minReplicaCount ({min}) of ScaledObject/{} to at most maxReplicaCount ({max}): until then, KEDA does \
+                 not change its HPA.",
                 owner.name
             ))
         })
@@ -821,8 +821,8 @@ fn sources(tool: Tool) -> (&'static str, &'static str) {
     match tool {
         Tool::ArgoCd => ("Argo CD", "it in Git"),
         Tool::Flux => ("Flux", "it in Git"),
-        Tool::FluxHelm => ("Flux", "the values of its HelmRelease"),
-        Tool::Helm => ("Helm", "the values of its chart"),
+        Tool::FluxHelm => ("Flux", "its HelmRelease (values) or chart"),
+        Tool::Helm => ("Helm", "its chart (values or template)"),
         Tool::Terraform => ("Terraform", "its configuration"),
         Tool::Pulumi => ("Pulumi", "its program"),
     }
@@ -866,7 +866,7 @@ fn them(n: usize) -> &'static str {
 }
 
 /// What to do about pods of others that the selector matches.
-const APART: &str = "Relabel the other pods, or create the target anew with another selector.";
+const APART: &str = "Label the other pods apart, or recreate the target with another selector.";
 
 /// Returns the first of some names, and how many more there are.
 fn first_of<N: AsRef<str>>(names: &[N]) -> String {

@@ -66,11 +66,11 @@ impl Words for TargetNotFound {
                 evidence.push(format!("{elsewhere}."));
                 Remedy::CreateThere.says(match (&elsewhere.hpa_namespace, &elsewhere.object_namespace) {
                     (Some(own), None) => format!(
-                        "State the namespace {own} in {} too: an HPA scales nothing in another one.",
+                        "State the namespace {own} in {} too: an HPA scales only in its own namespace.",
                         elsewhere.object
                     ),
                     (_, namespace) => format!(
-                        "Create the HPA in the namespace {}, where {} is: it scales nothing in another one.",
+                        "Create the HPA in the namespace {}, where {} is: it scales only in its own.",
                         namespace.as_ref().unwrap_or(&elsewhere.default_namespace),
                         elsewhere.object
                     ),
@@ -411,7 +411,7 @@ impl Words for OtherWriter {
             Remedy::TakeOut.says(match (removed, by) {
                 (true, Some(By::Helm)) => format!("If the chart states replicas, {RESET}"),
                 (true, Some(By::ArgoCd)) => {
-                    "If the manifest states replicas, take them out, or have Argo CD ignore them."
+                    "If the manifest states replicas, take them out, or have Argo CD ignore /spec/replicas."
                         .to_owned()
                 }
                 (true, _) => format!("If the manifest states replicas, {RESET}"),
@@ -420,11 +420,17 @@ impl Words for OtherWriter {
         };
         let (advice, commands): (Advice, Vec<Command>) = match by {
             Some(By::Scale | By::Hand) => (
-                Remedy::ChangeBounds.says(format!(
-                    "Change {} or {} instead.",
-                    about.field_name("minReplicas"),
-                    about.field("maxReplicas")
-                )),
+                Remedy::ChangeBounds.says(match self.bounds(about) {
+                    Some(bounds) if bounds.get("minReplicas").is_some() => {
+                        format!("Change {} instead.", about.field("minReplicas"))
+                    }
+                    Some(_) => format!("Change {} instead.", about.field("maxReplicas")),
+                    None => format!(
+                        "Change {} or {} instead.",
+                        about.field_name("minReplicas"),
+                        about.field("maxReplicas")
+                    ),
+                }),
                 about
                     .predict_for("10m", "")
                     .into_iter()
@@ -523,9 +529,9 @@ impl Writer {
         match self.by {
             By::Scale if manager == "kubectl" => "kubectl scale".to_owned(),
             By::ServerSide if manager == "kubectl" => "kubectl apply --server-side".to_owned(),
-            By::ArgoCd => format!("Argo CD ({manager})"),
-            By::Helm => format!("Helm ({manager})"),
-            By::Flux => format!("Flux ({manager})"),
+            By::ArgoCd => "Argo CD".to_owned(),
+            By::Helm => "Helm".to_owned(),
+            By::Flux => "Flux".to_owned(),
             _ => manager.clone(),
         }
     }
@@ -533,7 +539,8 @@ impl Writer {
 
 /// What the API server's default of 1 may mean: the replicas were taken out of their manifest, or the target was
 /// replaced by a manifest without any.
-const RESET: &str = "take them out; if not, avoid a replace.";
+const RESET: &str =
+    "take them out. If not, it happens once, or at each replace (helm upgrade --force).";
 
 /// What to do if there are no passes, and the reason is not known.
 const STUCK: &str = "Look at the controller manager: is the HPA controller blocked, slow or off?";

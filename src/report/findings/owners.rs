@@ -20,7 +20,7 @@ fn selector_advice(about: &About<'_>) -> Advice {
             Remedy::SelectOwn.says(format!("Have {} select its pods.", about.hpa().reference()))
         }
         _ => Remedy::SelectOwn
-            .says("Have its operator write the pods' selector to the CRD's labelSelectorPath."),
+            .says("Report it to the authors of its operator, or scale another object."),
     }
 }
 

@@ -150,7 +150,7 @@ impl Words for UncountedPods {
                 Remedy::FindSamples.says(format!("Look at {}.", kubelets(&self.nodes)))
             }
             Some((Clause::NoMetric, _)) => Remedy::FindSamples
-                .says("Find out why the metrics API has no values of the pods that lack them."),
+                .says("Find out why the metrics API has no values for some pods."),
             Some((Clause::NeverReady, _)) => {
                 Remedy::FindUnready.says("Find out why the pods do not become ready.")
             }
@@ -197,10 +197,16 @@ impl Words for UncountedPods {
             );
         }
         let summary = match (self.count, n) {
+            (false, 1) if self.of == 1 => {
+                format!("the only pod does not count{named}{on_node}{cost}")
+            }
+            (false, n) if n == self.of => {
+                format!("none of the {of} counts{named}{on_node}{cost}")
+            }
             (false, _) => format!("{n} of {of} {verb} not count{named}{on_node}{cost}"),
-            (true, 1) => format!("1 of {of} is not ready, and counts nevertheless{cost}"),
+            (true, 1) => format!("1 of {of} counts although it is not ready{cost}"),
             (true, _) => {
-                format!("{n} of {of} are not ready, and count nevertheless{on_node}{cost}")
+                format!("{n} of {of} count although they are not ready{on_node}{cost}")
             }
         };
         Text {
@@ -358,7 +364,7 @@ impl Words for NeverReady {
         }
         let advice = match self.revision {
             Some(_) => Remedy::RollBack
-                .says("Mend the revision that does not become ready, or roll it back."),
+                .says("Fix the revision that does not become ready, or roll it back."),
             None => Remedy::FindUnready.says(match all.len() {
                 1 => "Find out why it does not become ready.",
                 _ => "Find out why they do not become ready.",
@@ -393,12 +399,11 @@ impl Words for TerminatingPods {
             names(&self.pods)
         ));
         evidence.extend(about.otherwise(&format!("Without {}", them(self.pods.len()))));
-        evidence.push("A target of type AverageValue does not depend on pods.".to_owned());
         Text {
             summary: format!("{pods} still {counts} as ready for {label}{}", about.cost()),
             evidence,
             advice: Remedy::EndSooner
-                .says("Use an AverageValue target, or shorten terminationGracePeriodSeconds."),
+                .says("Use an AverageValue target, which does not depend on pods."),
             commands: about.list_pods("").into_iter().collect(),
             objects: objects(&self.pods),
         }
@@ -430,8 +435,7 @@ impl Words for StartingPods {
             Starting::NotReady { assumed } => {
                 let counts = if n == 1 { "counts" } else { "count" };
                 let first = first_of(&self.pods);
-                let summary =
-                    format!("{pods} ({first}) {counts} for {label} without having been ready");
+                let summary = format!("{pods} ({first}) {counts} for {label} although never ready");
                 match (assumed, longer_window) {
                     (0, Some(longer_window)) => (
                         summary,
@@ -503,9 +507,9 @@ impl Words for ReplicasWithoutPods {
             && let Some(counted) = about.proposal(metric).and_then(|it| it.counted)
         {
             evidence.push(format!(
-                "{} counts the {} that it finds, not the {replicas} replicas.",
+                "{} counts the {}, not {replicas} replicas.",
                 about.label(metric),
-                count(counted.ready + counted.unready + counted.missing, "pod")
+                count(counted.ready + counted.unready + counted.missing, "existing pod")
             ));
         }
         let all = count(*replicas, "pod");

@@ -160,7 +160,7 @@ remedies! {
     AddNodes: Check::Shown, "The scheduler finds no node for pods that are needed.", "It shows what they lack.";
     FindQuota: Check::Shown, "The target creates no more pods.", "It shows the quota and the events.";
     WaitForPods: Check::Shown, "Pods are only starting.", "They count as soon as they are ready and measured.";
-    EndSooner: Check::Shown, "Ready pods that are being deleted count.", "They are gone sooner, or do not matter.";
+    EndSooner: Check::Shown, "Ready pods that are being deleted count.", "They do not matter.";
     LengthenUpWindow: Check::Played, "Pods that are starting raise the proposal.", "The pass does not scale up further because of them.";
     AddStartupProbe: Check::Unplayed(NEW_PODS), "Pods that are starting raise the proposal, and no longer window is allowed.", "They count when they have warmed up.";
     SetTolerance: Check::Played, "A metric above its target is within the tolerance, and nothing is wrong.", "The metric proposes more replicas.";

@@ -235,7 +235,7 @@ impl Words for MissingRequest {
         let verb = if named.len() == 1 { "has" } else { "have" };
         Text {
             summary: format!(
-                "{label} is a share of the requests, and {these} in {} {verb} {what}, {effect}",
+                "the {label} target is a percentage of the request, and {these} in {} {verb} {what}, {effect}",
                 count(pods.len(), "pod")
             ),
             evidence,

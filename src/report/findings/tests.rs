@@ -61,7 +61,7 @@ fn a_patch_of_what_a_tool_writes() {
     let owner = json!({"metadata": {"ownerReferences": [{"apiVersion": "example.com/v1",
         "kind": "Collector", "name": "traces", "controller": true}]}});
     for (metadata, want) in [
-        (managed("helm"), "Helm writes hpa/web: change the values of its chart."),
+        (managed("helm"), "Helm writes hpa/web: change its chart (values or template)."),
         (
             json!({"metadata": {"labels": {"argocd.argoproj.io/instance": "web"}}}),
             "Argo CD writes hpa/web: change it in Git.",
@@ -120,7 +120,7 @@ fn an_edit_of_what_a_tool_writes() {
         ),
     ] {
         let text = said(code, &items);
-        let want = format!(" Helm writes {object}: change the values of its chart.");
+        let want = format!(" Helm writes {object}: change its chart (values or template).");
         assert!(!text.commands.iter().any(|it| it.starts_with(command)), "{text:?}");
         assert!(text.advice.text().ends_with(&want), "{text:?}");
     }
@@ -508,7 +508,7 @@ fn replicas_of_a_manifest_that_the_server_applies() {
         let writer = json!({"manager": manager, "operation": operation});
         said(Code::OtherWriter, &set_by(&writer, 3)).advice.text()
     };
-    let hand = "Change minReplicas or maxReplicas instead.";
+    let hand = "Change maxReplicas instead.";
     for (manager, operation, want) in [
         ("kubectl", "Apply", "Take replicas out of the manifest that kubectl applies."),
         ("kubectl", "Update", hand),
@@ -800,12 +800,12 @@ fn a_metric_that_is_served_otherwise() {
             "status": {"conditions": [{"type": "Available", "status": "True"}]}}));
         let owner = json!({"metadata": {"ownerReferences": owner}});
         let text = said(Code::MetricNotFound, &with(&items, "HorizontalPodAutoscaler", &owner));
-        let points =
-            "The APIService v1beta1.external.metrics.k8s.io points at the Service datadog/agent.";
+        let points = "The APIService v1beta1.external.metrics.k8s.io points at the Service datadog/agent; only one \
+                      server can serve an API.";
         (text.advice.text(), text.evidence.contains(&points.to_owned()))
     };
-    let point = "Point the APIService v1beta1.external.metrics.k8s.io at KEDA's metrics server: only one server \
-                 can serve external metrics.";
+    let point = "Point v1beta1.external.metrics.k8s.io at KEDA's metrics server, which ends the metrics of \
+                 datadog/agent for other HPAs; or read its metrics in an HPA of their own.";
     let find_out = "Find out why KEDA does not serve it for ScaledObject/web.";
     let correct = "Correct the name, or add a rule for it to the adapter.";
     assert_eq!(served_by("datadog", "agent", &keda), (point.to_owned(), true));
@@ -1374,12 +1374,12 @@ fn the_object_that_is_meant() {
         (
             Code::TargetNotFound,
             elsewhere,
-            "Create the HPA in the namespace shop, where Deployment/web is: it scales nothing in another one.",
+            "Create the HPA in the namespace shop, where Deployment/web is: it scales only in its own.",
         ),
         (
             Code::TargetNotFound,
             unstated,
-            "State the namespace shop in Deployment/web too: an HPA scales nothing in another one.",
+            "State the namespace shop in Deployment/web too: an HPA scales only in its own namespace.",
         ),
         (
             Code::SwitchedOff,
@@ -1529,7 +1529,7 @@ fn a_bound_that_keda_does_not_pass_on() {
         at_max(&bounds(1, 9)),
         "Find out why KEDA does not pass on maxReplicaCount 9 of ScaledObject/web."
     );
-    let conflict = "Make minReplicaCount (50) of ScaledObject/web no more than maxReplicaCount (10): until then, \
+    let conflict = "Set minReplicaCount (50) of ScaledObject/web to at most maxReplicaCount (10): until then, \
                     KEDA does not change its HPA.";
     assert_eq!(at_max(&bounds(50, 10)), conflict);
     // KEDA itself scales to its minimum, and the HPA back.

@@ -510,10 +510,11 @@ impl Manifest {
     /// # Errors
     ///
     /// The running one has no metric of a trigger that needs one.
-    pub(super) fn spec(&self, running: &HpaSpec) -> Result<(HpaSpec, Vec<Note>), Error> {
+    pub(super) fn spec(&self, running: &Hpa) -> Result<(HpaSpec, Vec<Note>), Error> {
         let object = self.object()?;
         let mut spec = object.spec.clone();
-        let notes = OpenMetric::fill(&self.open, &mut spec, Some(running));
+        let notes =
+            OpenMetric::fill(&self.open, &mut spec, Some(&running.spec), &running.namespace);
         let notes = notes.map_err(|e| refused(e, &self.origin))?;
         set_on_decode(&mut spec, object.version);
         Ok((spec, notes))
@@ -533,16 +534,19 @@ impl Manifest {
     /// What KEDA's webhook says of an HPA that the API server has, if it did not create it (`verifyHpas`).
     pub(super) fn ownership(&self, hpa: &Hpa) -> Option<Note> {
         let (name, takes_over) = self.scaled_object.as_ref()?;
-        let is_own = hpa.scaled_object().is_some_and(|owner| owner.name == *name);
+        let owner = hpa.scaled_object().map(|owner| &owner.name);
         let is_same = self.name == hpa.name;
-        let fate = match (hpa.accepts_scaled_objects, is_same) {
-            (_, true) if *takes_over => NotOwned::TakenOver(KEDA_TRANSFER),
-            (true, true) => NotOwned::TakenOver(KEDA_OWNERSHIP),
-            (true, false) => NotOwned::Beside(self.name.clone()),
-            (false, _) => NotOwned::Refuses,
+        let fate = match (owner, hpa.accepts_scaled_objects, is_same) {
+            (Some(owner), ..) if owner == name => return None,
+            // `verifyScaledObjects` refuses it whatever the annotations say.
+            (Some(owner), ..) => NotOwned::OfAnother(owner.clone()),
+            (None, _, true) if *takes_over => NotOwned::TakenOver(KEDA_TRANSFER),
+            (None, true, true) => NotOwned::TakenOver(KEDA_OWNERSHIP),
+            (None, true, false) => NotOwned::Beside(self.name.clone()),
+            (None, false, _) => NotOwned::Refuses,
         };
-        (!is_own && hpa.uid.is_some())
-            .then(|| Note::Keda(KedaNote::NotOwned { hpa: hpa.name.clone(), fate }))
+        hpa.uid.as_ref()?;
+        Some(Note::Keda(KedaNote::NotOwned { hpa: hpa.name.clone(), fate }))
     }
 
     /// The HPA, as the item of an assumption.
@@ -682,10 +686,11 @@ pub fn add_hpas_of_keda(objects: &mut Objects, options: &mut Options) -> Result<
         if !is_meant || !is_here {
             continue;
         }
-        let namespace = options.namespace.as_deref();
-        let made = KedaHpa::of(json.expose(), namespace).map_err(|e| refused(e, origin))?;
+        let default = options.default_namespace();
+        let made = KedaHpa::of(json.expose(), Some(default)).map_err(|e| refused(e, origin))?;
         let KedaHpa { name, namespace, mut spec, open, env_container, notes: of_keda, .. } = made;
-        let filled = OpenMetric::fill(&open, &mut spec, None);
+        let own = namespace.as_deref().unwrap_or(default);
+        let filled = OpenMetric::fill(&open, &mut spec, None, own);
         let filled = filled.map_err(|e| refused(e, origin))?;
         let scaled = &spec.scale_target_ref;
         let mut workloads = objects.workloads.iter();

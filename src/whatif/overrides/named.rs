@@ -18,6 +18,8 @@ pub struct NamedMetric {
     pub(super) object: Option<String>,
     /// As [`MetricSpec::selector`] writes it.
     pub(super) selector: Option<String>,
+    /// The name together with the selector, which may be a name that ends with braces.
+    pub(super) braced: Option<String>,
     /// Whether it is text of a file, which no error quotes.
     pub(super) is_unquoted: bool,
 }
@@ -54,15 +56,16 @@ fn named(
         Some((container, rest)) => (Some(container.to_owned()), rest),
         None => (None, text),
     };
-    let (name, selector) = match text.split_once('{') {
+    // A name may have braces, too; a selector has none within.
+    let (name, selector) = match text.strip_suffix('}').and_then(|text| text.rsplit_once('{')) {
         None => (text, None),
-        Some((name, rest)) => {
-            let selector = rest.strip_suffix('}').ok_or_else(&form)?;
+        Some((name, selector)) => {
             let selector = Selector::parse(selector)
                 .map_err(|e| Error::usage(format!("{flag} {typed}: {selector}: {e}")))?;
             (name, Some(selector.to_string()))
         }
     };
+    let braced = selector.as_ref().map(|_| text.to_owned());
     let (name, object) = match name.split_once(" on ") {
         None => (name, None),
         Some((name, object)) => (name, Some(object.to_owned())),
@@ -77,7 +80,8 @@ fn named(
         return Err(form());
     }
     let is_unquoted = false;
-    Ok(NamedMetric { type_, name: name.to_owned(), container, object, selector, is_unquoted })
+    let name = name.to_owned();
+    Ok(NamedMetric { type_, name, container, object, selector, braced, is_unquoted })
 }
 
 /// Where the values of a metric are.
@@ -186,7 +190,12 @@ impl NamedMetric {
             let object = spec.described_object();
             object.is_some_and(|it| [it.to_string(), it.with_group()].contains(own))
         };
+        let is_braced = |spec: &MetricSpec| self.braced.as_deref() == Some(spec.name());
+        let any_is_braced = metrics.iter().any(is_braced);
         let fits = |spec: &MetricSpec| {
+            if any_is_braced {
+                return is_braced(spec);
+            }
             self.type_.is_none_or(|own| spec.type_ == own)
                 && spec.name() == self.name
                 && self.object.as_ref().is_none_or(|own| is_of_object(spec, own))

@@ -25,7 +25,7 @@ use crate::snapshot::input::Input;
 use crate::snapshot::memory::Memory;
 use crate::snapshot::neighbour::OtherHpa;
 use crate::snapshot::note::{KedaNote, Note};
-use crate::snapshot::{Scale, Snapshot};
+use crate::snapshot::{Documents, MetricAnswer, Scale, Snapshot, Unread};
 use crate::whatif::unit;
 
 /// The item of what is assumed with a manifest.
@@ -264,7 +264,7 @@ fn replace(
         manifest.check_spec(rules(snapshot))?;
         return Err(e);
     }
-    let (spec, named) = manifest.spec(&before)?;
+    let (spec, named) = manifest.spec(&snapshot.hpa)?;
     let in_manifests = chosen.workload.map(|workload| &workload.object);
     let target = in_manifests.or_else(|| surroundings.workload(&before.scale_target_ref));
     manifest.check_env_container(target)?;
@@ -381,8 +381,12 @@ fn update(
         let place = moved.or(same).or_else(|| {
             known.iter().position(MetricSpec::is_resource).filter(|_| metric.is_resource())
         });
-        let answer = place.and_then(|place| snapshot.metrics.get(place));
-        let answer = answer.ok_or_else(|| {
+        let answer = place.and_then(|place| snapshot.metrics.get(place)).cloned();
+        // The name of a trigger's metric may not have been known when answers were asked for.
+        let documents = Documents::ExternalMetricValueList;
+        let is_late = of_keda && keda::is_of_trigger(metric);
+        let missing = is_late.then_some(MetricAnswer::Unread(Unread::Missing { documents }));
+        let answer = answer.or(missing).ok_or_else(|| {
             Error::usage(format!(
                 "{origin}: spec.metrics[{index}]: {} was not read, because the HPA does not have \
                  this metric",
@@ -390,7 +394,7 @@ fn update(
             ))
             .hint("use --hpa with the whole manifest to have it read")
         })?;
-        answers.push(answer.clone());
+        answers.push(answer);
     }
     snapshot.metrics = answers;
     snapshot.hpa = updated;

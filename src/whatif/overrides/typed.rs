@@ -161,6 +161,7 @@ impl Assumptions {
                     container,
                     object: None,
                     selector: None,
+                    braced: None,
                     is_unquoted: false,
                 };
                 assigned.push(Assigned::new(wanted, value, flag, text)?);

@@ -565,7 +565,7 @@ A history narrows this: <code>--observe</code> 5m35s.
 
 **FINDINGS**
 
-- **uncounted-pods**: 4 of 8 pods do not count (<code>nginx-deployment-596d9ffddd-2bqvw</code> and 3 more): 8 replicas instead of 10
+- **uncounted-pods**: 4 of 8 pods do not count (<code>nginx-deployment-596d9ffddd-2bqvw</code> and 3 more): 8 replicas instead of <code>&#126;10</code>
 
   Wait until the pods run.
 
@@ -596,13 +596,13 @@ Assuming the time of the system clock, the rules of v1.37.0 and the current repl
 
 **FINDINGS, WITH EVIDENCE**
 
-- **uncounted-pods**: 4 of 8 pods do not count (<code>nginx-deployment-596d9ffddd-2bqvw</code> and 3 more): 8 replicas instead of 10
+- **uncounted-pods**: 4 of 8 pods do not count (<code>nginx-deployment-596d9ffddd-2bqvw</code> and 3 more): 8 replicas instead of <code>&#126;10</code>
 
   Pending: <code>nginx-deployment-596d9ffddd-2bqvw</code>, <code>nginx-deployment-596d9ffddd-hjz8c</code>, <code>nginx-deployment-596d9ffddd-kd5ls</code> and 1 more.
 
   cpu assumes 4 unready pods at 0, which takes its ratio from 1.5 to 0.75.
 
-  If they counted: a proposal of 12, and 10 replicas after stabilization and limits.
+  If they counted, and used as much as the others on average: a proposal of 12, and 10 replicas after stabilization and limits.
 
   Wait until the pods run.
 

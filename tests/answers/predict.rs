@@ -645,7 +645,8 @@ fn what_cannot_be_is_refused_with_what_can() {
         ("--replicas=+20%", "--replicas +20%: not a number such as 6 or a change such", ""),
         ("--replicas=99999999999", "--replicas 99999999999: not a number such as 6 or", ""),
         ("--replicas=100001", "--replicas 100001: at most 100000 pods can be assumed", ""),
-        ("--unready -1", "--unready -1: not a number or the name of a pod", ""),
+        ("--unready -1", "--unready -1: must not be negative", ""),
+        ("--unready 99999999999999999999", "--unready 99999999999999999999: too large", ""),
         ("--min -1", "spec.minReplicas: Invalid value: -1", "the API server would reject"),
         ("--cpu==1", "--cpu =1: the container is missing", "such as --cpu app=80%"),
         (

@@ -553,17 +553,9 @@ fn bad_input_is_refused_with_one_clear_line() {
              ControllerState; expected \"kubectl-hpa/v1alpha1\"",
             None,
         ),
-        (
-            deployment.as_bytes(),
-            "the input has Deployment web more than once",
-            Some("keep one of them"),
-        ),
-        (pod.as_bytes(), "the input has Pod web-1 more than once", Some("keep one of them")),
-        (
-            metrics.as_bytes(),
-            "the input has PodMetrics web-1 more than once",
-            Some("keep one of them"),
-        ),
+        (deployment.as_bytes(), "the input repeats Deployment web", Some("keep one of each")),
+        (pod.as_bytes(), "the input repeats Pod web-1", Some("keep one of each")),
+        (metrics.as_bytes(), "the input repeats PodMetrics web-1", Some("keep one of each")),
         (
             invalid.as_bytes(),
             "IN: HorizontalPodAutoscaler.autoscaling \"web\" is invalid: \
@@ -640,6 +632,7 @@ fn files_that_cannot_be_read_are_named() {
             None,
         ),
         (vec!["-f", empty], format!("no .json, .yaml or .yml file in the directory {empty}"), None),
+        (vec!["--filename="], "-f: the name of the file is empty".to_owned(), None),
         (vec!["-f", "-", "-f", "-"], "standard input (-) can be read only once".to_owned(), None),
         (vec!["-f", "-"], "failed to read standard input: it is empty".to_owned(), None),
         (
@@ -657,7 +650,7 @@ fn files_that_cannot_be_read_are_named() {
 
 #[test]
 fn words_of_fail_on_that_are_not_known_have_near_ones() {
-    let codes = "findings are named by their codes: \
+    let codes = "a finding is named by its code or by its severity, which is error, warning or info: \
                  https://github.com/kubectl-hpa/kubectl-hpa/blob/main/docs/findings.md lists them";
     for (verb, word, hinted) in [
         ("predict", "limit", "did you mean limited?"),
@@ -671,7 +664,8 @@ fn words_of_fail_on_that_are_not_known_have_near_ones() {
     ] {
         let output = run(&[verb, "web", "-f", "-", "--fail-on", word], &good(), &[]);
         let (error, hint, code) = refusal(&output);
-        assert_eq!((error, code), (format!("unknown finding {word:?}"), Some(2)));
+        let what = if verb == "predict" { "condition or finding" } else { "finding" };
+        assert_eq!((error, code), (format!("unknown {what} {word:?}"), Some(2)));
         assert_eq!(hint.as_deref(), Some(hinted), "{verb} {word}");
     }
 }
@@ -1009,8 +1003,8 @@ fn what_no_list_can_be_made_of_is_refused() {
         (
             &[],
             &documents(&[&good(), HPA]),
-            "the input has HorizontalPodAutoscaler shop/web more than once",
-            Some("keep one of them"),
+            "the input repeats a HorizontalPodAutoscaler: shop/web (standard input:1, standard input:41)",
+            Some("keep one of each"),
         ),
         (
             &[],
@@ -1458,16 +1452,65 @@ fn values_are_found_whatever_namespace_they_leave_out() {
     }
 }
 
+/// The answer may have taken long.
 #[test]
-fn what_cannot_be_saved_is_no_answer() {
+fn an_answer_is_printed_even_if_its_files_cannot_be_written() {
     let directory = directory("not_saved");
     let directory = directory.to_str().expect("a path in UTF-8");
-    for path in [directory, &format!("{directory}/missing/file")] {
-        let args = ["explain", "web", "-f", "-", "--save", path];
-        let (error, hint, code) = refusal(&run(&args, &good(), &[]));
-        assert!(error.starts_with(&format!("failed to write {path}: ")), "{error}");
-        assert_eq!((hint, code), (None, Some(1)));
+    let missing = format!("{directory}/missing/file");
+    let report = format!("--report=junit={missing}");
+    let expects = ["predict", "web", "-f", "-", "--cpu=80%", &report, "--expect"];
+    for (args, path, code) in [
+        (&["explain", "web", "-f", "-", "--save", directory][..], directory, 1),
+        (&["explain", "web", "-f", "-", "--save", &missing], &missing, 1),
+        (&["explain", "-f", "-", "--save", &missing], &missing, 1),
+        (&["predict", "web", "-f", "-", "--cpu=80%", "--save", &missing], &missing, 1),
+        (&[&expects[..], &["desired > 0"]].concat(), &missing, 1),
+        (&[&expects[..], &["desired > 99"]].concat(), &missing, 3),
+    ] {
+        let output = run(args, &good(), &[]);
+        assert!(text(&output.stdout).contains("cpu"), "{args:?}");
+        let said = format!("error: failed to write {path}: ");
+        assert!(text(&output.stderr).contains(&said), "{}", text(&output.stderr));
+        assert_eq!(output.status.code(), Some(code), "{args:?}");
     }
+}
+
+#[test]
+fn what_was_probably_meant_is_said_of_one_and_of_several() {
+    let state = file("meant", good().as_bytes());
+    let other = file("meant_too", HPA.as_bytes());
+    let both = format!("{state},{other}");
+    for (args, hint) in [
+        (&["explain", "explain", "web", "-f", &state][..], "leave out the second explain"),
+        (&["predict", "predict", "web", "-f", &state, "--cpu=80%"], "leave out the second predict"),
+        (
+            &["explain", "web", "deploy.yaml", "-f", &state],
+            "to read deploy.yaml, use -f deploy.yaml",
+        ),
+        (&["explain", "svc/web", "-f", &state], "svc is not the type of a target"),
+        (&["explain", "web", "-f", &both], &format!("a flag of its own: -f {state} -f {other}")),
+        (&["predict", "web", "-f", &state, "--target=cpu"], "such as --target cpu=70%"),
+    ] {
+        let output = run(args, "", &[]);
+        assert!(text(&output.stderr).contains(hint), "{args:?}: {}", text(&output.stderr));
+        assert_ne!(output.status.code(), Some(0), "{args:?}");
+    }
+    // As in kubectl, an empty namespace is none.
+    answer(&["explain", "web", "-f", &state, "-n", ""], "", &[]);
+}
+
+#[test]
+fn fail_on_names_what_it_found() {
+    let found = |args: &[&str]| {
+        let output = run(&[args, &["--fail-on", "info"]].concat(), &several(), &[]);
+        assert_eq!(output.status.code(), Some(3));
+        text(&output.stderr).to_owned()
+    };
+    let one = found(&["explain", "api", "-n", "shop", "-f", "-"]);
+    assert!(one.starts_with("--fail-on found target-not-found (error)"), "{one}");
+    let all = found(&["explain", "-f", "-"]);
+    assert!(all.starts_with("shop/api: --fail-on found target-not-found (error)"), "{all}");
 }
 
 #[test]

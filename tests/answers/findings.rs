@@ -962,7 +962,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             ),
         ],
         Facts::DirectionDisabled(it) => vec![("limited", is_limited(it.desired, it.result))],
-        Facts::AtMax(AtMax(it)) => vec![
+        Facts::AtMax(AtMax { bound: it, .. }) => vec![
             ("bound", it.bound == spec.max_replicas && it.asked > it.bound),
             ("limited", is_limited(it.asked, it.bound)),
             ("ratio", it.ratio == decision.winner().and_then(|own| Some(own.proposal()?.ratio))),

@@ -735,7 +735,9 @@ fn small_target(case: &Case<'_>) -> Option<(i32, Quantity)> {
 
 /// Returns the longest time from scaling down to the next rise.
 fn longest_gap(rescales: &[Rescale]) -> SignedDuration {
-    let gaps = rescales.windows(2).filter(|pair| (pair[0].is_up, pair[1].is_up) == (Some(false), Some(true)));
+    let gaps = rescales
+        .windows(2)
+        .filter(|pair| (pair[0].is_up, pair[1].is_up) == (Some(false), Some(true)));
     gaps.map(|pair| pair[1].time.duration_since(pair[0].time)).max().unwrap_or_default()
 }
 

@@ -514,8 +514,7 @@ pub(super) fn rounding(case: &Case<'_>) -> Option<Finding> {
     let borders = Borders::find(case.pass, winner.index);
     // The pods share what they use, but not a value of something else, nor memory that each needs. What pods use that
     // do not count is unknown.
-    let is_shared =
-        proposal.filled.is_none() && !winner.is_total() && !is_baseline(case, winner);
+    let is_shared = proposal.filled.is_none() && !winner.is_total() && !is_baseline(case, winner);
     let counted = proposal.counted.as_ref().filter(|_| is_shared);
     let shared = borders.and_then(|borders| borders.now).zip(counted);
     let fewer = current - 1;
@@ -850,7 +849,8 @@ pub(super) fn at_max(case: &Case<'_>) -> Option<Finding> {
     above.sort_by_key(|(_, proposal)| std::cmp::Reverse(*proposal));
     let above: Vec<&MetricStep> = above.into_iter().map(|(step, _)| step).collect();
     // Below the maximum there is room for a load that rises.
-    let found = [bound.bound - 1, bound.bound].into_iter().find_map(|most| rooms(case, &above, most));
+    let found =
+        [bound.bound - 1, bound.bound].into_iter().find_map(|most| rooms(case, &above, most));
     let (rooms, proposal) = found.unzip();
     let facts = AtMax {
         bound,

@@ -243,11 +243,11 @@ fn request<'p>(
 ) -> Option<OtherRequest> {
     let (rules, only) = (case.rules(), metric.container.as_deref());
     let resource = &*metric.name;
+    if case.pods().any(|pod| counts_as_whole(pod, only, &rules)) {
+        return None;
+    }
     let mut used: BTreeMap<&str, i64> = BTreeMap::new();
     for (_, pod) in counted(case, metric) {
-        if counts_as_whole(pod, only, &rules) {
-            return None;
-        }
         let metrics = case.metrics_of(pod)?;
         for container in counted_containers(pod, only, &rules) {
             let usage = metrics.usage(resource, Some(&container.name))?;

@@ -176,7 +176,8 @@ fn told_by_events(
     let incomplete = || Uncounted::EventsIncomplete;
     let oldest = known.earliest_pass().minus(longest);
     let newest = known.rescales.last().ok_or_else(incomplete)?;
-    let complete = newest.time.duration_since(last).abs() <= SECOND && known.drops_no_event_since(known.now.minus(longest));
+    let complete = newest.time.duration_since(last).abs() <= SECOND
+        && known.drops_no_event_since(known.now.minus(longest));
     let first = known.rescales.iter().position(|rescale| rescale.time.plus(SECOND) > oldest);
     let first = first.filter(|first| complete && !known.rescales[*first..].iter().any(|it| it.gap));
     let first = first.ok_or_else(incomplete)?;

@@ -9,20 +9,21 @@ use super::requests::More;
 use super::{About, Advice, Text, Words, exact};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
 use crate::apimachinery::names::shell_word;
-use crate::apimachinery::quantity::Format;
+use crate::apimachinery::quantity::{Format, Quantity};
 use crate::calendar::Calendar;
 use crate::engine::decision::{Direction, RateLimit};
 use crate::findings::Severity;
 use crate::findings::path::{
     AboveMax, AlikeMemory, AtMax, AtMin, BelowMin, Bound, Cause, Changed, Corrected,
-    CorrectedBefore, Correction, Counted, DirectionDisabled, Dropped, HeldByWindow, Keeper, RateLimited, Rounding,
-    Suspicion, SwitchedOff, Then, WithinTolerance,
+    CorrectedBefore, Correction, Counted, DirectionDisabled, Dropped, HeldByWindow, Keeper,
+    RateLimited, Rounding, Suspicion, SwitchedOff, Then, WithinTolerance,
 };
 use crate::findings::targets::{OtherRequest, OtherTarget, Room};
 use crate::numbers::format_of;
 use crate::pass::Origin;
 use crate::report::words::{
-    amount, count, distance, duration, future, in_unit, list, number, percent, quantity, sentence, time,
+    amount, amount_of, count, distance, duration, future, in_unit, list, number, percent, quantity,
+    sentence, time,
 };
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricTarget, ScalingPolicy};
 use crate::snapshot::surroundings::{ScaleDown, ScaledObjectSpec};
@@ -206,7 +207,7 @@ fn of_memory(about: &About<'_>, memory: Option<&AlikeMemory>, rule: Text) -> Tex
     evidence.extend(rule.evidence);
     Text {
         summary: format!(
-            "for {}, the controller wants {} at {} or less; it is at {}",
+            "for {}, {} must be {} or less; it is {}",
             count(*fewer, "replica"),
             about.label(*metric),
             value(scale, *at),
@@ -214,7 +215,7 @@ fn of_memory(about: &About<'_>, memory: Option<&AlikeMemory>, rule: Text) -> Tex
         ),
         evidence,
         advice: Remedy::LeaveRoom.says(format!(
-            "Pods seldom free memory when the load falls: {}, {act}, or {instead}.",
+            "Pods seldom free memory: {}, {act}, or {instead}.",
             about.for_fewer(room)
         )),
         commands,
@@ -282,6 +283,8 @@ impl Words for HeldByWindow {
                     count(self.desired, "replica"),
                     future(now, *reached)
                 ));
+                let fields = about.field(&format!("behavior.{}", rules(self.against)));
+                evidence.push(format!("Both are in {fields}."));
                 let all: Vec<String> = policies.iter().map(policy).collect();
                 format!("; after that, at most {}", all.join(" or "))
             }
@@ -307,36 +310,30 @@ impl HeldByWindow {
         let end = self.next.and_then(|it| it.latest.or(Some(it.likely?.time)));
         let until = end.map_or_else(String::new, |end| format!("until {}", time(about.now(), end)));
         if self.busy {
-            let jobs = match about.hpa().scaled_object() {
-                Some(_) => "use a ScaledJob, or a",
-                None => "use Jobs, or a",
-            };
-            let shutdown = format!(
-                "The controller does not know which pods are busy: for long jobs, {jobs} graceful \
-                 shutdown within terminationGracePeriodSeconds."
+            let own = if about.hpa().scaled_object().is_some() { "a ScaledJob" } else { "Jobs" };
+            let jobs = format!(
+                "The controller does not know which pods are busy: for long jobs, use {own}, or let them end \
+                 within terminationGracePeriodSeconds."
             );
             let wait = Remedy::WaitForWindow.waits(until);
             let is_past = about.pass.input.evidence.past.is_some();
             let wait = if is_past { String::new() } else { format!("{} ", wait.text()) };
-            return (Remedy::KeepBusy.says(format!("{wait}{shutdown}")), Vec::new());
+            return (Remedy::KeepBusy.says(format!("{wait}{jobs}")), Vec::new());
         }
         let Some(shorter) = self.shorter else {
             return (Remedy::WaitForWindow.waits(until), Vec::new());
         };
         let rules_of = rules(self.against);
         let field = about.field(&format!("behavior.{rules_of}.stabilizationWindowSeconds"));
-        let change = match self.then {
-            Some(_) => {
-                let place = match about.hpa().scaled_object() {
-                    Some(owner) => format!("in ScaledObject/{}", owner.name),
-                    None => format!("of behavior.{rules_of}"),
-                };
-                format!("change the window and the policies {place}")
-            }
-            None => format!("shorten {field} ({}s)", self.window.as_secs()),
+        let sooner = match self.then {
+            Some(_) => "change the window and the policies".to_owned(),
+            None => format!(
+                "shorten {field} ({}s) to scale {} sooner",
+                self.window.as_secs(),
+                verb(self.against)
+            ),
         };
         let flags = format!("--set behavior.{rules_of}.stabilizationWindowSeconds={shorter}");
-        let sooner = format!("{change} to scale {} sooner", verb(self.against));
         (
             Remedy::ShortenWindow.waits(until).or(sooner),
             Vec::from_iter(about.predict_for("10m", &flags)),
@@ -597,84 +594,87 @@ fn suspected(about: &About<'_>, bound: &Bound) -> (Advice, Vec<Command>) {
     (advice, vec![about.ask(metric)])
 }
 
-impl AtMax {
-    /// Words what a metric counts, in absolute terms.
-    fn counted(about: &About<'_>, counted: &Counted) -> String {
-        let spec = about.spec(counted.metric);
-        let wanted = about.target_of(counted.metric);
-        let format = match &wanted.average_value {
+impl Counted {
+    /// Returns the total, and the target for a pod.
+    fn amounts(&self, about: &About<'_>) -> [String; 2] {
+        let spec = about.spec(self.metric);
+        let format = match &about.target_of(self.metric).average_value {
             Some(average) => average.format(),
             None => format_of(spec.name()),
         };
-        let (total, per_pod) = (amount(counted.total, format), amount(counted.per_pod, format));
-        let Some((pods, request)) = counted.of_pods else {
-            return format!("{total} in total at {per_pod} per pod");
+        let of = |milli: i64| amount_of(Some(spec), &Quantity::from_milli(milli, format));
+        [self.total, self.per_pod].map(of)
+    }
+
+    /// Words the two, with where they come from.
+    fn sentence(&self, about: &About<'_>) -> String {
+        let spec = about.spec(self.metric);
+        let [total, per_pod] = self.amounts(about);
+        let Some((pods, request)) = self.of_pods else {
+            return format!(
+                "{} is {total} in all, at {per_pod} per pod.",
+                about.label(self.metric)
+            );
         };
         let pods = count(pods, "pod");
-        let resource = if spec.is_resource() { format!(" of {}", spec.name()) } else { String::new() };
+        let resource =
+            if spec.is_resource() { format!(" of {}", spec.name()) } else { String::new() };
         let per_pod = match request {
             Some((request, is_same)) => {
-                let request = amount(request, format);
+                let request = amount(request, format_of(spec.name()));
                 let mean = if is_same { "" } else { " on average" };
-                format!("{} of a request of {request} is {per_pod} per pod{mean}", target(wanted))
+                let share = target(about.target_of(self.metric));
+                format!("{share} of a request of {request} is {per_pod} per pod{mean}")
             }
-            None => format!("the target is {per_pod} per pod"),
+            None => format!("The target is {per_pod} per pod"),
         };
-        format!("{per_pod}, and {pods} use {total}{resource}")
+        format!("{per_pod}, and {pods} use {total}{resource}.")
     }
+}
 
-    /// Words what else than a higher maximum lets the metrics propose fewer, with the flags that predict it.
-    fn other_lever(&self, about: &About<'_>) -> Option<(String, String)> {
+/// What else than a higher maximum lets the metrics propose fewer.
+struct Lever {
+    /// What to raise, as it follows an alternative.
+    act: String,
+    /// What comes of it.
+    effect: String,
+    command: Command,
+}
+
+impl AtMax {
+    fn lever(&self, about: &About<'_>) -> Option<Lever> {
         let proposal = self.proposal?;
-        let (mut requests, mut targets, mut values, mut flags) = (vec![], vec![], vec![], vec![]);
+        let (mut what, mut values, mut flags) = (Vec::new(), Vec::new(), Vec::new());
         for (metric, room) in &self.rooms {
+            let resource = about.spec(*metric).name();
             if let Some(OtherRequest { container, request, .. }) = &room.request {
-                let resource = about.spec(*metric).name();
                 let word = shell_word(&format!("{container}={resource}={request}"));
-                requests.push(resource.to_owned());
-                values.push(request.to_string());
+                what.push(format!("the {resource} request to {request}"));
+                values.push(format!("a {resource} request of {request}"));
                 flags.push(format!("--request {word}"));
             } else if let Some(other) = &room.target {
-                targets.push(about.label(*metric));
-                values.push(exact(&other.target));
-                flags.push(about.target_flags(*metric, &exact(&other.target))?);
+                let to = exact(&other.target);
+                what.push(format!("the target to {to}"));
+                values.push(format!("a target of {to} for {}", about.label(*metric)));
+                flags.push(about.target_flags(*metric, &to)?);
             }
         }
-        let plural = |these: &[String]| if these.len() == 1 { "" } else { "s" };
-        let of = match about.hpa().spec.metrics.len() {
-            1 => String::new(),
-            _ => format!(" of {}", list(&targets)),
-        };
-        let requests = (!requests.is_empty())
-            .then(|| format!("the {} request{}", list(&requests), plural(&requests)));
-        let targets = (!targets.is_empty()).then(|| format!("the target{}{of}", plural(&targets)));
-        let what: Vec<String> = requests.into_iter().chain(targets).collect();
-        let flags = flags.join(" ");
-        let text = format!(
-            "or {} if a pod can carry more: with {}, the metrics propose {proposal}{}",
-            list(&what),
-            list(&values),
-            about.try_it(&flags)
-        );
-        Some((text, flags))
-    }
-
-    /// Words that most replicas were removed at once, and what limits that.
-    fn dropped(about: &About<'_>, dropped: &Dropped) -> String {
-        let Dropped { from, to, at } = *dropped;
-        let why = match about.hpa().spec.behavior {
-            None => ", which nothing limits without behavior",
-            Some(_) => "",
-        };
-        format!(
-            "It went from {from} to {to} in one step {} ago{why}: set scaleDown policies or a longer window in {}.",
-            distance(at, about.now()),
-            about.field("behavior")
-        )
+        // The value is said, and the name of the container or metric is in the command.
+        let hint = flags.first()?.split(' ').next().map(|flag| about.try_it(flag));
+        let command = about.predict(&flags.join(" "));
+        Some(Lever {
+            act: format!(
+                "{} if a pod can carry more{}",
+                list(&what),
+                hint.filter(|_| about.pass.input.evidence.past.is_none()).unwrap_or_default()
+            ),
+            effect: format!("With {}, the metrics propose {proposal}.", list(&values)),
+            command,
+        })
     }
 
     /// Returns what to do if nothing speaks against the metrics: the maximum, or what they are compared with.
-    fn raise(&self, about: &About<'_>) -> (Advice, Vec<Command>) {
+    fn raise(&self, about: &About<'_>, evidence: &mut Vec<String>) -> (Advice, Vec<Command>) {
         /// A maximum is hardly raised further at once.
         const MOST: i32 = 4;
         let Bound { asked, bound: max, .. } = self.bound;
@@ -682,24 +682,31 @@ impl AtMax {
             true => "Assume a higher maxReplicas".to_owned(),
             false => format!("Raise {}", about.field("maxReplicas")),
         };
-        let is_near = asked <= max.saturating_mul(MOST);
         let flags = format!("--max {asked}");
-        let mut text = match is_near {
-            true => format!("{raise} if nodes and dependencies can carry it{}", about.try_it(&flags)),
-            false => format!("{raise} as far as nodes and dependencies can carry it"),
-        };
         // No maximum is named that the metrics exceed as well.
-        let mut commands = match is_near {
-            true => tried(about, &flags, &json!({ "maxReplicas": asked })),
-            false => Vec::new(),
+        let (mut text, mut commands) = match asked <= max.saturating_mul(MOST) {
+            true => (
+                format!("{raise} if nodes can carry it{}", about.try_it(&flags)),
+                tried(about, &flags, &json!({ "maxReplicas": asked })),
+            ),
+            false => (format!("{raise} as far as nodes can carry it"), Vec::new()),
         };
-        if let Some((other, flags)) = self.other_lever(about) {
-            text += &format!(", {other}");
-            commands.push(about.predict(&flags));
+        if let Some(Lever { act, effect, command }) = self.lever(about) {
+            text += &format!(", or {act}");
+            evidence.push(effect);
+            commands.push(command);
         }
         text.push('.');
-        if let Some(dropped) = &self.dropped {
-            text += &format!(" {}", Self::dropped(about, dropped));
+        if let Some(Dropped { from, to, at }) = self.dropped {
+            text += &format!(
+                " It went from {from} to {to} in one step {} ago: set scaleDown policies or a longer window ({}).",
+                distance(at, about.now()),
+                about.field_name("behavior")
+            );
+            if about.hpa().spec.behavior.is_none() {
+                let why = "Without behavior, nothing limits how many replicas go at once.";
+                evidence.push(why.to_owned());
+            }
         }
         (Remedy::RaiseMax.says(text), commands)
     }
@@ -709,6 +716,11 @@ impl Words for AtMax {
     fn text(&self, about: &About<'_>) -> Text {
         let bound = &self.bound;
         let below = bound.metric.filter(|_| bound.ratio.is_some_and(|ratio| ratio <= 1.0));
+        let mut evidence: Vec<String> = self.counted.iter().map(|it| it.sentence(about)).collect();
+        evidence.extend(
+            self.beside.map(|(metric, it)| format!("{} alone proposes {it}.", about.label(metric))),
+        );
+        evidence.extend(bounded(about, bound, "maxReplicas"));
         let (advice, commands) = match below {
             _ if bound.is_disabled => (leave("maxReplicas"), Vec::new()),
             Some(metric) => (
@@ -719,19 +731,17 @@ impl Words for AtMax {
                 Vec::from_iter(about.list_pods("")),
             ),
             None if bound.suspicion.is_some() => suspected(about, bound),
-            None => self.raise(about),
+            None => self.raise(about, &mut evidence),
         };
-        let mut counted = self.counted.iter().map(|it| Self::counted(about, it));
-        let first = counted.next().filter(|_| below.is_none());
-        let first = first.map_or_else(String::new, |first| format!(": {first}"));
-        let mut evidence: Vec<String> = counted.map(|it| sentence(&format!("{it}."))).collect();
-        evidence.extend(
-            self.beside.map(|(metric, it)| format!("{} alone proposes {it}.", about.label(metric))),
-        );
-        evidence.extend(bounded(about, bound, "maxReplicas"));
+        // Where the number itself is in doubt, it is not explained.
+        let is_told = below.is_none() && about.finding.follows.is_none();
+        let counted = self.counted.first().filter(|_| is_told).map_or_else(String::new, |it| {
+            let [total, per_pod] = it.amounts(about);
+            format!(" ({total} at {per_pod} per pod)")
+        });
         Text {
             summary: format!(
-                "{}, and maxReplicas is {}{first}",
+                "{}{counted}, and maxReplicas is {}",
                 proposed(about, bound.asked),
                 bound.bound
             ),

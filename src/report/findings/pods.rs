@@ -598,7 +598,7 @@ impl Words for UnschedulablePods {
                     "Raise the maximum of the node group, or lower maxReplicas.",
                 ),
                 true if refuses.is_some() => Remedy::AddNodes.says(
-                    "Add a node group that fits, or lower maxReplicas: the cluster autoscaler adds no node.",
+                    "Add a node group that fits, or lower the requests, which raises their utilization: the cluster autoscaler adds no node.",
                 ),
                 true if about.finding.severity == Severity::Info => Remedy::WaitForPods
                     .waits("for a node; if none comes, add nodes or lower maxReplicas"),

@@ -573,21 +573,18 @@ impl Words for MemoryBaseline {
         };
         let raised = name.zip(about.without());
         evidence.extend(raised.map(|(name, without)| format!("With {name}: {without}.")));
-        let share = match percent {
-            Some(percent) => format!(" ({percent}% of the request)"),
-            None => String::new(),
-        };
+        let share =
+            percent.map(|it| format!("The target is {it}% of the request, {}.", of(*target)));
+        evidence.extend(share);
         Text {
             summary: format!(
-                "each of {} uses {usage} of memory, above the target of {}{share}",
+                "each of {} uses {usage} of memory, target {}",
                 count(*pods, "pod"),
                 of(*target)
             ),
             evidence,
-            advice: Remedy::LeaveRoom.says(format!(
-                "{}, {act}, or {instead}.",
-                sentence(&about.for_fewer(room))
-            )),
+            advice: Remedy::LeaveRoom
+                .says(format!("{}, {act}, or {instead}.", sentence(&about.for_fewer(room)))),
             commands,
             objects: about.own(),
         }
@@ -607,7 +604,10 @@ impl Room {
     /// Words it. Requests come first: a higher target only hides that they are too small.
     pub(super) fn more(&self, about: &About<'_>, metric: usize) -> More {
         let resource = about.spec(metric).name();
-        let holder = about.template_reference();
+        let holder = match about.template_holder().group() {
+            "" | "apps" => String::new(),
+            _ => format!(" in {}", about.template_reference()),
+        };
         if let Some(OtherRequest { container, request, .. }) = &self.request {
             let flags =
                 format!("--request {}", shell_word(&format!("{container}={resource}={request}")));
@@ -615,8 +615,8 @@ impl Room {
             let hint = about.try_it("--request");
             return More {
                 act: match self.is_tight {
-                    true => format!("raise {resource} request and limit in {holder}{hint}"),
-                    false => format!("raise the {resource} request in {holder} to {request}{hint}"),
+                    true => format!("raise {resource} request and limit{holder}{hint}"),
+                    false => format!("raise the {resource} request{holder} to {request}{hint}"),
                 },
                 name: Some(format!("a request of {request}")),
                 commands: vec![about.predict(&flags)],
@@ -633,8 +633,8 @@ impl Room {
             };
         }
         let act = match (about.target_of(metric).average_utilization, self.is_tight) {
-            (Some(_), true) => format!("raise {resource} request and limit in {holder}"),
-            (Some(_), false) => format!("raise the {resource} request in {holder}"),
+            (Some(_), true) => format!("raise {resource} request and limit{holder}"),
+            (Some(_), false) => format!("raise the {resource} request{holder}"),
             (None, true) => format!("raise the {resource} limit and the target"),
             (None, false) => "raise the target".to_owned(),
         };

@@ -452,7 +452,11 @@ impl Words<'_> {
         let Borders { scale, now, more, .. } = Borders::find(pass, metric.index)?;
         let (above, now) = (more?.checked_sub(1)?, now?);
         (may_add && self.explanation.findings.is_empty()).then(|| {
-            format!("; it adds a replica above {} (now {})", value(&scale, above), value(&scale, now))
+            format!(
+                "; it adds a replica above {} (now {})",
+                value(&scale, above),
+                value(&scale, now)
+            )
         })
     }
 
@@ -468,9 +472,10 @@ impl Words<'_> {
         };
         let compared = if past.replicas > desired { "higher" } else { "lower" };
         // The limit on it follows, if there is one.
-        let is_limited = self.steps().iter().any(
-            |step| matches!(step, Step::Limit { desired, result, .. } if desired != result),
-        );
+        let is_limited = self
+            .steps()
+            .iter()
+            .any(|step| matches!(step, Step::Limit { desired, result, .. } if desired != result));
         let effect = match result > desired {
             _ if result == current || is_limited => String::new(),
             true => format!(", which raises it to {result}"),

@@ -10,7 +10,7 @@ use crate::apiserver::default::AdmissionRules;
 use crate::engine;
 use crate::engine::decision::{Decision, Group, MetricStep, PodRow};
 use crate::engine::rules::Rules;
-use crate::outlook::Upcoming;
+use crate::outlook::{Range, Upcoming};
 use crate::pass::Pass;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::metric::{Measured, PodMetrics};
@@ -40,10 +40,12 @@ pub(crate) struct Case<'p> {
 /// What follows a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Next {
-    /// The time of the first pass that may change something.
-    pub earliest: Timestamp,
+    /// The time of the first pass that may change something, unless this one may.
+    pub earliest: Option<Timestamp>,
     /// The first change of the most likely course.
     pub likely: Option<Upcoming>,
+    /// The time of the first pass before which something has surely changed.
+    pub latest: Option<Timestamp>,
 }
 
 /// Who owns a pod, with the owners followed to the top.
@@ -277,10 +279,13 @@ impl<'p> Case<'p> {
     pub(crate) fn next(&self) -> Option<Next> {
         let after = self.decision().replicas_after()?;
         let upcoming = &self.pass.outlook.upcoming;
-        let stays = |it: &&Upcoming| [it.replicas, it.range.min, it.range.max] == [after; 3];
-        let earliest = upcoming.iter().find(|it| !stays(it))?.time;
+        let stays = |range: Range| [range.min, range.max] == [after; 2];
+        let is_open = !stays(self.pass.outlook.range(self.decision())?);
+        let earliest = upcoming.iter().find(|it| !stays(it.range))?.time;
         let likely = upcoming.iter().find(|it| it.replicas != after).copied();
-        Some(Next { earliest, likely })
+        let is_left = |it: &&Upcoming| !(it.range.min..=it.range.max).contains(&after);
+        let latest = upcoming.iter().find(is_left).map(|it| it.time);
+        Some(Next { earliest: Some(earliest).filter(|_| !is_open), likely, latest })
     }
 
     /// Returns the result of the pass if no recommendation held it.

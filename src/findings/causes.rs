@@ -201,12 +201,12 @@ fn cause(case: &Case<'_>, finding: &Finding, found: &[Finding]) -> Option<Code> 
             })
             .or_else(|| by(&is_other_writer)),
         Facts::AtMin(path::AtMin { bound, .. }) if bound.is_disabled => is(Code::DirectionDisabled),
-        Facts::AtMax(path::AtMax(bound)) if bound.is_disabled => is(Code::DirectionDisabled),
+        Facts::AtMax(path::AtMax { bound, .. }) if bound.is_disabled => is(Code::DirectionDisabled),
         // Fewer replicas are an offer only if nothing is wrong with what is proposed.
         Facts::AtMin(path::AtMin { bound, .. }) => {
             beyond(found, bound.asked, bound.bound).or_else(|| by(&is_doubt)).or(is(Code::BelowMin))
         }
-        Facts::AtMax(path::AtMax(bound)) => beyond(found, bound.asked, bound.bound)
+        Facts::AtMax(path::AtMax { bound, .. }) => beyond(found, bound.asked, bound.bound)
             .or_else(|| by(&|it| is_prior_to_more(it, bound.metric)))
             .or(is(Code::AboveMax)),
         _ => None,

@@ -37,6 +37,17 @@ impl LastPass {
     }
 }
 
+/// A rescale that an event reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rescale {
+    /// When it was, up to a second later.
+    pub(crate) time: Timestamp,
+    /// The replicas since then.
+    pub(crate) size: i32,
+    /// Whether it was up or down, if the reason says so.
+    pub(crate) is_up: Option<bool>,
+}
+
 impl Event {
     /// Whether it reports that the controller has scaled the target of an HPA.
     pub(crate) fn is_rescale_of(&self, hpa: &Hpa) -> bool {
@@ -67,6 +78,23 @@ impl Event {
 }
 
 impl Input {
+    /// Returns the rescales that the controller's events report, the oldest first, and whether these are all: a repeated
+    /// event has its first and its last time only.
+    pub(crate) fn rescales(&self) -> (Vec<Rescale>, bool) {
+        let hpa = &self.snapshot.hpa;
+        let own = || self.evidence.events.iter().filter(|it| it.is_rescale_of(hpa));
+        let times = |it: &Event| [it.first.filter(|_| it.count > 1), it.last.or(it.first)];
+        let of = |it: &'_ Event| {
+            let (size, is_up) = (it.new_size(), it.is_up());
+            let rescale = move |time| Some(Rescale { time, size: size?, is_up });
+            times(it).into_iter().flatten().filter_map(rescale).collect::<Vec<_>>()
+        };
+        let mut all: Vec<Rescale> = own().flat_map(of).collect();
+        // Within a second, the controller only scales further in the same direction.
+        all.sort_by_key(|it| (it.time, if it.is_up == Some(false) { -it.size } else { it.size }));
+        (all, own().all(|it| it.count <= 2))
+    }
+
     /// Returns when the controller has scaled to this many replicas, according to its events.
     pub(crate) fn scaled_to(&self, replicas: i32) -> impl Iterator<Item = Timestamp> {
         let hpa = &self.snapshot.hpa;

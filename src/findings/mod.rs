@@ -384,6 +384,9 @@ pub(crate) fn find_except(pass: &Pass, ignored: &[Code]) -> Vec<Finding> {
     };
     found.sort_by_key(|it| (!it.explains, it.rank(), it.severity, std::cmp::Reverse(cost(it))));
     causes::link(&case, &mut found);
+    // Pods of an earlier revision that change no answer are not worth a word of their own.
+    let is_idle = |it: &Finding| it.follows.is_none() && it.without == Some(answer);
+    found.retain(|it| it.code() != Code::OldRevisionPods || !is_idle(it));
     found
 }
 

@@ -4,7 +4,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::last_pass::LastPass;
+use super::last_pass::{LastPass, Rescale};
 use super::path::primary;
 use super::writer::{By, by};
 use super::{Case, Finding, Severity, path};
@@ -15,6 +15,7 @@ use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
 use crate::apimachinery::metadata::OwnerReference;
 use crate::apimachinery::names::nearest_object;
 use crate::apimachinery::quantity::{Format, Quantity};
+use crate::calendar::Calendar;
 use crate::engine;
 use crate::engine::decision::{Because, Decision, Direction, MetricResult, Path, Step};
 use crate::numbers::format_of;
@@ -699,7 +700,13 @@ pub(super) fn flapping(case: &Case<'_>) -> Option<Finding> {
         Some(seconds) => SignedDuration::from_secs(seconds.into()),
         None => case.snapshot().controller.downscale_stabilization,
     };
-    let covers = |seconds: &i32| SignedDuration::from_secs((*seconds).into()) >= interval;
+    // A recommendation must last from the passes before scaling down to the next rise. What repeated events hide is
+    // taken to be as far apart as the others are on average.
+    let needed = match case.pass.input.rescales() {
+        (rescales, true) => longest_gap(&rescales).plus(window),
+        (_, false) => interval,
+    };
+    let covers = |seconds: &i32| SignedDuration::from_secs((*seconds).into()) >= needed;
     let longer = WINDOWS.into_iter().find(covers).filter(|_| window < interval)?;
     let small = small_target(case);
     let facts = Flapping { ups, downs, low, high, first, last, window, longer, small };
@@ -724,6 +731,14 @@ fn small_target(case: &Case<'_>) -> Option<(i32, Quantity)> {
     let request = step.pods.iter().filter_map(|row| row.request).max()?;
     (request * i64::from(percent) / 100 <= LITTLE)
         .then(|| (percent, Quantity::from_milli(request, format_of("cpu"))))
+}
+
+/// Returns the longest time from scaling down to the next rise.
+fn longest_gap(rescales: &[Rescale]) -> SignedDuration {
+    let gaps = rescales
+        .windows(2)
+        .filter(|pair| (pair[0].is_up, pair[1].is_up) == (Some(false), Some(true)));
+    gaps.map(|pair| pair[1].time.duration_since(pair[0].time)).max().unwrap_or_default()
 }
 
 /// Returns how often rescales went up and down again, at least. The API server counts equal events, and to the same

@@ -3,15 +3,15 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::last_pass::LastPass;
+use super::last_pass::{LastPass, Rescale};
 use super::requests::is_alike;
-use super::targets::{OtherTarget, Room, other_target, room};
+use super::targets::{OtherTarget, Room, other_target, room, rooms};
 use super::writer::by;
 use super::{Case, Facts, Finding, Next, Severity};
 use crate::apimachinery::managed_fields::SpecField;
 use crate::apimachinery::quantity::{Format, Quantity};
 use crate::engine::decision::{
-    Because, Decision, Direction, MetricResult, MetricStep, Path, PodCounts, Proposal,
+    Because, Decision, Direction, Group, MetricResult, MetricStep, Path, PodCounts, Proposal,
 };
 use crate::engine::decision::{RateLimit, Step};
 use crate::memory::ground::{Ground, Running};
@@ -51,7 +51,7 @@ pub struct WithinTolerance {
 }
 
 /// Memory below its target of which all pods use about as much, so it is probably not the load that they share. It
-/// alone keeps the replicas.
+/// keeps replicas, of which any other metrics need at most half.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AlikeMemory {
     /// The place of the metric in the spec, from 0.
@@ -60,11 +60,11 @@ pub struct AlikeMemory {
     pub scale: Scale,
     /// The metric, in the unit of its target.
     pub now: i64,
-    /// What it would be if one pod fewer shared the same memory, which is above the target.
-    pub one_fewer: i64,
+    /// The highest value at which it proposes fewer replicas.
+    pub at: i64,
     /// One pod fewer.
     pub fewer: i32,
-    /// Whether there are other metrics, which propose fewer.
+    /// Whether there are other metrics, which propose far fewer.
     pub has_others: bool,
     /// What would let fewer pods be enough.
     pub room: Room,
@@ -108,10 +108,10 @@ pub struct HeldByWindow {
     pub origin: Origin,
     /// How long a recommendation counts.
     pub window: SignedDuration,
-    /// Whether the window is in the spec, rather than in a flag of the controller.
-    pub is_in_spec: bool,
-    /// A shorter window in seconds that has an effect of its own, if there is one.
+    /// The controller's default, in seconds, if the window is longer: somebody may want to scale sooner.
     pub shorter: Option<i64>,
+    /// Whether each pod may have work of its own, of which the controller knows nothing.
+    pub busy: bool,
     /// Since when the controller has led, if that is within the window: its history is no older.
     pub leads_since: Option<Timestamp>,
     /// What follows, if the metrics keep proposing the same.
@@ -162,8 +162,47 @@ pub struct DirectionDisabled {
 }
 
 /// `maxReplicas` decides.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct AtMax(pub Bound);
+#[derive(Debug, Clone, PartialEq)]
+pub struct AtMax {
+    /// The bound.
+    pub bound: Bound,
+    /// What the metrics that propose more count, the highest proposal first.
+    pub counted: Vec<Counted>,
+    /// The highest proposal of another metric, with its index in the spec, if `maxReplicas` allows it.
+    pub beside: Option<(usize, i32)>,
+    /// What keeps those metrics from proposing as many as `maxReplicas`, or else more, by index in the spec. Empty if
+    /// nothing is found.
+    pub rooms: Vec<(usize, Room)>,
+    /// The proposal of the pass with all of it.
+    pub proposal: Option<i32>,
+    /// The last time that most replicas were removed at once, if the load has returned since.
+    pub dropped: Option<Dropped>,
+}
+
+/// What a metric counts, in absolute terms and in milli-units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counted {
+    /// Its index in the spec, from 0.
+    pub metric: usize,
+    /// All of it.
+    pub total: i64,
+    /// The target for a pod, the mean if requests differ.
+    pub per_pod: i64,
+    /// The pods that use it, with the request that the target is a percentage of, and whether all have the same; `None`
+    /// for what is not of pods.
+    pub of_pods: Option<(usize, Option<(i64, bool)>)>,
+}
+
+/// Replicas that were removed in one pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Dropped {
+    /// The replicas before.
+    pub from: i32,
+    /// The replicas after.
+    pub to: i32,
+    /// When it was.
+    pub at: Timestamp,
+}
 
 /// `minReplicas` decides.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -473,13 +512,16 @@ pub(super) fn rounding(case: &Case<'_>) -> Option<Finding> {
         return None;
     }
     let borders = Borders::find(case.pass, winner.index);
-    // The pods share what they use, but not a value of something else. What pods use that do not count is
-    // unknown.
-    let is_shared = proposal.filled.is_none() && !winner.is_total();
+    // The pods share what they use, but not a value of something else, nor memory that each needs. What pods use that
+    // do not count is unknown.
+    let is_shared = proposal.filled.is_none() && !winner.is_total() && !is_baseline(case, winner);
     let counted = proposal.counted.as_ref().filter(|_| is_shared);
     let shared = borders.and_then(|borders| borders.now).zip(counted);
     let fewer = current - 1;
-    let one_fewer = |(now, counted): (i64, &PodCounts)| shared_by(now, counted, fewer);
+    let one_fewer = |(now, counted): (i64, &PodCounts)| {
+        let total = i128::from(now) * i128::try_from(counted.ready).ok()?;
+        i64::try_from(total.checked_div(fewer.into())?).ok()
+    };
     let window = case.decision().trace.iter().find_map(|step| match step {
         Step::Stabilize { down_window, .. } => Some(*down_window),
         _ => None,
@@ -509,31 +551,29 @@ fn alike_memory<'p>(
     current: i32,
 ) -> Option<AlikeMemory> {
     let proposal = metric.proposal().filter(|it| it.filled.is_none())?;
-    let counted =
-        proposal.counted.as_ref().filter(|it| usize::try_from(current) == Ok(it.ready))?;
+    let is_counted = proposal.counted.is_some_and(|it| usize::try_from(current) == Ok(it.ready));
     let mut others = case.metrics().filter(|it| it.index != metric.index);
-    let keeps = |it: &MetricStep| it.proposal().is_none_or(|it| it.replicas >= current);
+    let needs = |it: &MetricStep| it.proposal().is_none_or(|it| it.replicas > current / 2);
     let fewer = current - 1;
     let fits = proposal.ratio * f64::from(current) <= f64::from(fewer);
-    if metric.name != "memory" || fits || !is_alike(case, metric) || others.any(keeps) {
+    if !is_counted || fits || !is_baseline(case, metric) || others.any(needs) {
         return None;
     }
-    let Borders { scale, now, .. } = borders;
+    let Borders { scale, now, fewer: at, .. } = borders;
     Some(AlikeMemory {
         metric: metric.index,
         scale,
         now: now?,
-        one_fewer: shared_by(now?, counted, fewer)?,
+        at: at?,
         fewer,
         has_others: case.metrics().count() > 1,
         room: room(case, metric, fewer),
     })
 }
 
-/// Returns the value of a metric if fewer replicas shared what the counted pods use.
-fn shared_by(now: i64, counted: &PodCounts, fewer: i32) -> Option<i64> {
-    let total = i128::from(now) * i128::try_from(counted.ready).ok()?;
-    i64::try_from(total.checked_div(fewer.into())?).ok()
+/// Whether a metric is memory of which all pods use about as much.
+fn is_baseline<'p>(case: &Case<'p>, metric: &'p MetricStep) -> bool {
+    metric.name == "memory" && is_alike(case, metric)
 }
 
 /// Half of the last digit of a number of replicas that is shown.
@@ -570,11 +610,6 @@ pub(super) fn held_by_window(case: &Case<'_>) -> Option<Finding> {
     let pass = case.pass;
     let Held { desired, result, up_window, down_window, held_by } = held(case)?;
     let against = if held_by.replicas > desired { Direction::Down } else { Direction::Up };
-    let Hpa { spec, .. } = &case.snapshot().hpa;
-    let rules = spec.behavior.as_ref().and_then(|behavior| match against {
-        Direction::Up => behavior.scale_up.as_ref(),
-        Direction::Down => behavior.scale_down.as_ref(),
-    });
     let window = match against {
         Direction::Up => up_window.unwrap_or_default(),
         Direction::Down => down_window,
@@ -597,8 +632,8 @@ pub(super) fn held_by_window(case: &Case<'_>) -> Option<Finding> {
         held_by,
         origin: pass.origin(&held_by),
         window,
-        is_in_spec: rules.is_some_and(|rules| rules.stabilization_window_seconds.is_some()),
-        shorter: shorter(against, window),
+        shorter: shorter(case, against, window),
+        busy: against == Direction::Down && has_own_work(case),
         leads_since,
         next: case.next(),
         adds: against == Direction::Down
@@ -618,15 +653,19 @@ pub(super) fn held_by_window(case: &Case<'_>) -> Option<Finding> {
     Some(finding.without(without))
 }
 
-/// Returns a window in seconds that is clearly shorter, and not so short that the load of a minute decides. Going up,
-/// none is usual.
-fn shorter(against: Direction, window: SignedDuration) -> Option<i64> {
-    const LEAST: i64 = 60;
-    let seconds = match against {
-        Direction::Up => 0,
-        Direction::Down => (window.as_secs() / 5).max(LEAST),
+/// Returns the controller's default in seconds, if a window is longer.
+fn shorter(case: &Case<'_>, against: Direction, window: SignedDuration) -> Option<i64> {
+    let default = match against {
+        Direction::Up => SignedDuration::ZERO,
+        Direction::Down => case.snapshot().controller.downscale_stabilization,
     };
-    (seconds < window.as_secs()).then_some(seconds)
+    (default < window).then_some(default.as_secs())
+}
+
+/// Whether the metric that decides is a total of which each pod is to have at most one, as of jobs in a queue.
+fn has_own_work(case: &Case<'_>) -> bool {
+    let Some((step, _)) = winner(case).filter(|(step, _)| step.is_total()) else { return false };
+    step.target.average_value.as_ref().is_some_and(|it| it.milli_value() <= 1000)
 }
 
 /// Returns how the replicas reach what the metrics propose after the window, if policies make that take longer than
@@ -804,7 +843,71 @@ pub(super) fn at_max(case: &Case<'_>) -> Option<Finding> {
     let bound = bound(case, "TooManyReplicas")?;
     let without = case.without(|snapshot| snapshot.hpa.spec.max_replicas = i32::MAX);
     let severity = if bound.is_disabled { Severity::Info } else { Severity::Warning };
-    Some(Finding::explaining(severity, AtMax(bound)).without(without))
+    let proposals = || case.metrics().filter_map(|step| Some((step, step.proposal()?.replicas)));
+    let (mut above, others): (Vec<_>, Vec<_>) =
+        proposals().partition(|(_, proposal)| *proposal > bound.bound);
+    above.sort_by_key(|(_, proposal)| std::cmp::Reverse(*proposal));
+    let above: Vec<&MetricStep> = above.into_iter().map(|(step, _)| step).collect();
+    // Below the maximum there is room for a load that rises.
+    let found =
+        [bound.bound - 1, bound.bound].into_iter().find_map(|most| rooms(case, &above, most));
+    let (rooms, proposal) = found.unzip();
+    let facts = AtMax {
+        bound,
+        counted: above.iter().filter_map(|step| counted_by(step)).collect(),
+        beside: others.into_iter().map(|(step, it)| (step.index, it)).max_by_key(|it| it.1),
+        rooms: rooms.unwrap_or_default(),
+        proposal,
+        dropped: dropped(case),
+    };
+    Some(Finding::explaining(severity, facts).without(without))
+}
+
+/// Returns what a metric counts, if that can be divided by its target.
+fn counted_by(step: &MetricStep) -> Option<Counted> {
+    let proposal = step.proposal()?;
+    let target = &step.target;
+    let average = target.average_value.as_ref().map(Quantity::milli_value);
+    if let (Some(total), Some(per_pod)) = (&proposal.total, average) {
+        return Some(Counted {
+            metric: step.index,
+            total: total.milli_value(),
+            per_pod,
+            of_pods: None,
+        });
+    }
+    let rows = || step.pods.iter().filter(|row| row.group == Group::Ready);
+    let total = rows().map(|row| row.value).sum::<Option<i64>>()?;
+    let pods = i64::try_from(rows().count()).ok().filter(|pods| *pods > 0)?;
+    let (per_pod, request) = match (average, target.average_utilization) {
+        (Some(average), _) => (average, None),
+        (None, Some(percent)) => {
+            let requests = rows().map(|row| row.request).collect::<Option<Vec<i64>>>()?;
+            let mean = requests.iter().sum::<i64>() / pods;
+            let is_same = requests.iter().all(|it| *it == mean);
+            (mean.checked_mul(percent.into())? / 100, Some((mean, is_same)))
+        }
+        (None, None) => return None,
+    };
+    let of_pods = Some((rows().count(), request));
+    Some(Counted { metric: step.index, total, per_pod, of_pods })
+}
+
+/// Returns the last time that the controller removed most replicas at once and has added some since, if events show it.
+fn dropped(case: &Case<'_>) -> Option<Dropped> {
+    /// As long as an API server keeps events by default.
+    const RECENT: SignedDuration = SignedDuration::from_hours(1);
+    /// Fewer are no loss.
+    const SEVERAL: i32 = 4;
+    let (rescales, _) = case.pass.input.rescales();
+    let is_drop = |pair: &&[Rescale]| {
+        let (from, to) = (pair[0].size, pair[1].size);
+        pair[1].is_up == Some(false) && to <= from / 2 && from - to >= SEVERAL
+    };
+    let last = rescales.windows(2).filter(is_drop).last()?;
+    let (from, Rescale { size: to, time: at, .. }) = (last[0].size, last[1]);
+    let has_returned = rescales.last()?.time > at;
+    (has_returned && case.since(at)? <= RECENT).then_some(Dropped { from, to, at })
 }
 
 /// `at-min`

@@ -984,7 +984,7 @@ pub(super) fn request_too_small(case: &Case<'_>, found: &[Finding]) -> Vec<Findi
             }
             let facts = small_request(case, step, percent)?;
             let (container, request) = (facts.container.clone(), facts.enough.clone());
-            let other = OtherRequest { container, request };
+            let other = OtherRequest { container, request, proposal: 0 };
             let without = case.without(|snapshot| other.apply(snapshot, &facts.resource));
             let decides = case.decision().winner().is_some_and(|it| it.index == step.index);
             let finding = match decides && without != case.answer() {

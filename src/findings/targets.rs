@@ -18,7 +18,7 @@ use crate::snapshot::pod::{Container, Pod};
 pub struct OtherTarget {
     /// The target.
     pub target: MetricTarget,
-    /// The proposal of the pass with it.
+    /// What is proposed with it.
     pub proposal: i32,
 }
 
@@ -29,6 +29,8 @@ pub struct OtherRequest {
     pub container: Box<str>,
     /// The request.
     pub request: Quantity,
+    /// What is proposed with it.
+    pub proposal: i32,
 }
 
 impl OtherTarget {
@@ -51,7 +53,7 @@ impl OtherRequest {
 }
 
 /// What leaves pods more room before a metric asks for as many of them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Room {
     /// The lowest request with which the pass proposes few enough replicas, if the target is a utilization and the limits
     /// allow the request.
@@ -60,6 +62,25 @@ pub struct Room {
     pub target: Option<OtherTarget>,
     /// Whether pods are near their limits or have restarted, so that they need more than a higher target.
     pub is_tight: bool,
+}
+
+impl Room {
+    /// Gives it to a metric of the spec, or to the pods.
+    fn apply(&self, snapshot: &mut Snapshot, metric: usize) {
+        let resource = snapshot.hpa.spec.metrics[metric].name().to_owned();
+        if let Some(request) = &self.request {
+            request.apply(snapshot, &resource);
+        }
+        if let Some(target) = &self.target {
+            target.apply(snapshot, metric);
+        }
+    }
+
+    /// Returns what is proposed with the value that was found.
+    pub fn proposal(&self) -> Option<i32> {
+        let request = self.request.as_ref().map(|it| it.proposal);
+        request.or(self.target.as_ref().map(|it| it.proposal))
+    }
 }
 
 /// Returns the pods that count with their usage in a metric.
@@ -72,7 +93,7 @@ pub(super) fn counted<'p>(
 }
 
 /// Targets and requests are changed by at most about this factor.
-const FARTHEST: i64 = 10;
+const FARTHEST: i64 = 20;
 
 /// Returns the distance between amounts of this size that people state: the second of their digits, of bytes in
 /// `Mi` or `Ki`.
@@ -121,6 +142,25 @@ pub(super) fn other_target<'p>(
     current: i32,
     side: Direction,
 ) -> Option<OtherTarget> {
+    other_target_by(case, metric, current, side, None)
+}
+
+/// Returns the proposal of a pass, or of one metric of it.
+fn proposal_of(decision: &Decision, by: Option<usize>) -> Option<i32> {
+    match by {
+        Some(metric) => Some(decision.metric(metric)?.proposal()?.replicas),
+        None => decision.proposal,
+    }
+}
+
+/// Returns the nearest target with which a pass, or one metric of it, proposes more or fewer.
+fn other_target_by<'p>(
+    case: &Case<'p>,
+    metric: &'p MetricStep,
+    current: i32,
+    side: Direction,
+    by: Option<usize>,
+) -> Option<OtherTarget> {
     let own = &metric.target;
     let amount = own.average_value.as_ref().or(own.value.as_ref());
     let value = own.average_utilization.map(i64::from).or(amount.map(Quantity::milli_value))?;
@@ -137,7 +177,7 @@ pub(super) fn other_target<'p>(
         };
         let mut other = OtherTarget { target, proposal: 0 };
         let decision = case.decide(|snapshot| other.apply(snapshot, metric.index));
-        other.proposal = decision.proposal.filter(|proposal| match side {
+        other.proposal = proposal_of(&decision, by).filter(|proposal| match side {
             Direction::Up => *proposal > current,
             Direction::Down => *proposal < current,
         })?;
@@ -155,25 +195,59 @@ pub(super) fn other_target<'p>(
 
 /// Returns what lets a pass propose at most this many replicas, although the pods use what they use.
 pub(super) fn room<'p>(case: &Case<'p>, metric: &'p MetricStep, most: i32) -> Room {
+    room_by(case, metric, most, None)
+}
+
+/// Returns what lets a pass, or one metric of it, propose at most this many replicas.
+fn room_by<'p>(case: &Case<'p>, metric: &'p MetricStep, most: i32, by: Option<usize>) -> Room {
     let is_tight = is_tight(case, metric);
-    let has_amount = metric.target.average_value.is_some();
-    let target = || other_target(case, metric, most.saturating_add(1), Direction::Down);
+    let has_amount = metric.target.average_utilization.is_none();
+    let target = || other_target_by(case, metric, most.saturating_add(1), Direction::Down, by);
     Room {
-        request: if has_amount { None } else { request(case, metric, most) },
+        request: if has_amount { None } else { request(case, metric, most, by) },
         target: if has_amount && !is_tight { target() } else { None },
         is_tight,
     }
 }
 
+/// Returns what lets metrics propose at most this many replicas each, and the proposal of the pass with all of it;
+/// `None` if there is nothing for one of them.
+pub(super) fn rooms<'p>(
+    case: &Case<'p>,
+    metrics: &[&'p MetricStep],
+    most: i32,
+) -> Option<(Vec<(usize, Room)>, i32)> {
+    if most < 1 {
+        return None;
+    }
+    let own = |metric: &&'p MetricStep| {
+        let room = room_by(case, metric, most, Some(metric.index));
+        room.proposal().map(|_| (metric.index, room))
+    };
+    let rooms: Vec<(usize, Room)> = metrics.iter().map(own).collect::<Option<_>>()?;
+    let decision = case.decide(|snapshot| {
+        for (metric, room) in &rooms {
+            room.apply(snapshot, *metric);
+        }
+    });
+    let proposal = decision.proposal.filter(|proposal| *proposal <= most)?;
+    Some((rooms, proposal))
+}
+
 /// Returns the lowest request of the container that uses most, with which the pass proposes at most this many replicas.
-fn request<'p>(case: &Case<'p>, metric: &'p MetricStep, most: i32) -> Option<OtherRequest> {
+fn request<'p>(
+    case: &Case<'p>,
+    metric: &'p MetricStep,
+    most: i32,
+    by: Option<usize>,
+) -> Option<OtherRequest> {
     let (rules, only) = (case.rules(), metric.container.as_deref());
     let resource = &*metric.name;
+    if case.pods().any(|pod| counts_as_whole(pod, only, &rules)) {
+        return None;
+    }
     let mut used: BTreeMap<&str, i64> = BTreeMap::new();
     for (_, pod) in counted(case, metric) {
-        if counts_as_whole(pod, only, &rules) {
-            return None;
-        }
         let metrics = case.metrics_of(pod)?;
         for container in counted_containers(pod, only, &rules) {
             let usage = metrics.usage(resource, Some(&container.name))?;
@@ -189,9 +263,10 @@ fn request<'p>(case: &Case<'p>, metric: &'p MetricStep, most: i32) -> Option<Oth
     let limit = own().filter_map(|it| it.limits.get(resource)).map(of).min();
     let with = |value: i64| {
         let request = Quantity::from_milli(value, format_of(resource)).canonicalized();
-        let other = OtherRequest { container: name.into(), request };
-        let proposal = case.decide(|snapshot| other.apply(snapshot, resource)).proposal?;
-        (proposal <= most).then_some(other)
+        let mut other = OtherRequest { container: name.into(), request, proposal: 0 };
+        let decision = case.decide(|snapshot| other.apply(snapshot, resource));
+        other.proposal = proposal_of(&decision, by).filter(|proposal| *proposal <= most)?;
+        Some(other)
     };
     let is_allowed =
         |it: &OtherRequest| limit.is_none_or(|limit| it.request.milli_value() <= limit);

@@ -22,6 +22,12 @@ const TAKEOVER: SignedDuration = SignedDuration::from_secs(13);
 const MOST_GAPS: i32 = 8;
 /// How much longer than the sync period it usually takes from one pass to the next.
 pub(super) const USUAL_DELAY: SignedDuration = SignedDuration::from_millis(40);
+/// The burst of events about one object that the controller's recorder accepts, and the time
+/// until it accepts one more.
+const BURST: i64 = 25;
+const REFILL: SignedDuration = SignedDuration::from_mins(5);
+/// How long an API server keeps events by default.
+const TTL: SignedDuration = SignedDuration::from_hours(1);
 /// A controller without leader election, such as k3s on SQLite, is back this soon.
 const RESTART: SignedDuration = SignedDuration::from_secs(4);
 
@@ -54,8 +60,10 @@ pub(super) struct Known<'k> {
     pub(super) rescales_seen: Option<&'k Rescales>,
     /// How the target was scaled, if it is a Deployment, according to its events.
     pub(super) scaled: &'k [Event],
-    /// The number of events about the HPA, including repeats.
-    pub(super) event_count: i64,
+    /// The last time and the number of repeats of each event about the HPA.
+    event_counts: Vec<(Option<Timestamp>, i64)>,
+    /// When a rescale last failed, if events report it.
+    rescale_failed: Option<Timestamp>,
     /// Since when passes over the current spec have left the status as it is; `None` if there may have
     /// been no such pass.
     pub(super) status_since: Option<Timestamp>,
@@ -127,10 +135,11 @@ impl<'k> Known<'k> {
             rescale_spans: rescale_spans(&own),
             scaled: &evidence.scaled,
             counts_rescale: false,
-            event_count: own.iter().map(|event| i64::from(event.count)).sum(),
+            event_counts: own.iter().map(|it| (it.last, i64::from(it.count))).collect(),
+            rescale_failed: last_of(&own, "FailedRescale"),
             status_since: None,
             running_since: None,
-            status_lost: status_lost(&own),
+            status_lost: last_of(&own, "FailedUpdateStatus"),
             replaces_another: !others.is_empty(),
         };
         let since = states::passed_since(hpa, now, &known.rhythm);
@@ -158,6 +167,29 @@ impl Known<'_> {
     /// Whether a condition has had a status since some time.
     pub(super) fn has_been(&self, type_: &str, status: &str, since: Timestamp) -> bool {
         self.condition_since(type_, status).is_some_and(|changed| changed <= since)
+    }
+
+    /// Whether every rescale since some time was written: no later failure has shown in `AbleToScale`, or an event
+    /// would report it.
+    pub(super) fn has_written_since(&self, time: Timestamp) -> bool {
+        let failed = self.rescale_failed.is_some_and(|failed| failed.plus(SECOND) >= time);
+        let is_told = || self.drops_no_event_since(time) && !failed;
+        self.has_been("AbleToScale", "True", time) || is_told()
+    }
+
+    /// Whether the recorder, which limits the rate of events about one object, cannot have dropped one since some time.
+    pub(super) fn drops_no_event_since(&self, time: Timestamp) -> bool {
+        let kept_since = self.now.minus(TTL);
+        let (start, full) = match self.nothing_before() {
+            Some(start) if start > kept_since => (start, BURST),
+            _ => (kept_since, 0),
+        };
+        let refilled = time.duration_since(start).as_secs() / REFILL.as_secs();
+        // Those before the start have used nothing of what it has had since.
+        let counts = |last: &Option<Timestamp>| last.is_none_or(|last| last.plus(SECOND) >= start);
+        let used: i64 =
+            self.event_counts.iter().filter(|(last, _)| counts(last)).map(|(_, count)| count).sum();
+        used < BURST.min(full + refilled.max(0))
     }
 
     /// Returns when the status was written, if no pass can have run since.
@@ -573,10 +605,9 @@ impl Known<'_> {
     }
 }
 
-/// Returns when a status last could not be written.
-fn status_lost(events: &[&Event]) -> Option<Timestamp> {
-    let lost = events.iter().filter(|event| event.reason == "FailedUpdateStatus");
-    lost.filter_map(|event| event.last).max()
+/// Returns the time of the last event with a reason.
+fn last_of(events: &[&Event], reason: &str) -> Option<Timestamp> {
+    events.iter().filter(|event| event.reason == reason).filter_map(|event| event.last).max()
 }
 
 /// Returns the first and the last time of each event about rescales.

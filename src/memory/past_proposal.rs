@@ -77,11 +77,11 @@ pub(super) fn read(
         };
         let total = replicas.and_then(|counted| of_total(spec, current, counted, tolerances));
         likely = likely.max(match &total {
-            Some(range) => Some(*range.end()),
+            Some(total) => Some(total.likely),
             None => of_pods(spec, current, (requested, pods), tolerances),
         });
         metrics.push(match total {
-            Some(range) => vec![range],
+            Some(total) => vec![total.proposals],
             None => terms.values(spec, current).unwrap_or_else(|| vec![UNKNOWN]),
         });
     }
@@ -172,13 +172,20 @@ fn wanted_average(spec: &MetricSpec) -> Option<i64> {
     target.average_value.as_ref().map(Quantity::milli_value)
 }
 
-/// Returns the proposals that a mean over this many replicas leads to. It was rounded up.
+/// What a mean over replicas leads to.
+struct OfTotal {
+    proposals: RangeInclusive<i32>,
+    /// The proposal of the likeliest total.
+    likely: i32,
+}
+
+/// Returns what a mean over this many replicas leads to. It was rounded up.
 fn of_total(
     spec: &MetricSpec,
     current: &MetricValueStatus,
     counted: i32,
     tolerances: Tolerances,
-) -> Option<RangeInclusive<i32>> {
+) -> Option<OfTotal> {
     let target = wanted_average(spec)?;
     let mean = i128::from(current.average_value.as_ref()?.milli_value());
     let most = mean * i128::from(counted);
@@ -202,7 +209,11 @@ fn of_total(
         }
     };
     let ([low, _], [_, high]) = (proposals(least), proposals(most));
-    (high <= f64::from(i32::MAX)).then_some(low as i32..=high as i32)
+    // Most totals are whole, as lengths of queues are.
+    let whole = most / 1000 * 1000;
+    let [_, likely] = proposals(if whole >= least { whole } else { most });
+    let found = OfTotal { proposals: low as i32..=high as i32, likely: likely as i32 };
+    (high <= f64::from(i32::MAX)).then_some(found)
 }
 
 /// Returns the proposal if all of this many pods counted, when `current` replicas were requested.
@@ -289,8 +300,10 @@ mod tests {
             (vec![external("10", "10500m")], Some(3), 3..=3, Some(3)),
             // On its edge versions differ: 109.991 to 110 in total.
             (vec![external("10", "11")], Some(10), 10..=11, Some(11)),
-            // 40 to 40.002 in total.
-            (vec![external("10", "13334m")], Some(3), 4..=5, Some(5)),
+            // 40 to 40.002 in total: most likely 40, as of a queue.
+            (vec![external("10", "13334m")], Some(3), 4..=5, Some(4)),
+            // 1.999 to 2.004 in total.
+            (vec![external("1", "334m")], Some(6), 2..=3, Some(2)),
             (vec![external("10", "0")], Some(10), 0..=0, Some(0)),
             (vec![object("AverageValue", "10", "2")], Some(10), 2..=2, Some(2)),
             // The highest counts.

@@ -222,7 +222,7 @@ fn raised(known: &Known<'_>, place: usize) -> Option<(i32, Timestamp)> {
     };
     for place in (1..=place).rev() {
         let (before, after) = (known.rescales[place - 1], known.rescales[place]);
-        let able = known.has_been("AbleToScale", "True", before.time);
+        let able = known.has_written_since(before.time);
         let lower = before.size < rescale.size && by_metrics(&before);
         if known.spec_may_have_changed_since(before.time.minus(SECOND)) {
             return None;

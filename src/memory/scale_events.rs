@@ -15,13 +15,6 @@ use crate::calendar::Calendar;
 use crate::snapshot::evidence::{Event, Rescales};
 use crate::snapshot::memory::ScaleEvent;
 
-/// The burst of events about one object that the controller's recorder accepts, and the time
-/// until it accepts one more.
-const BURST: i64 = 25;
-const REFILL: SignedDuration = SignedDuration::from_mins(5);
-/// How long an API server keeps events by default.
-const TTL: SignedDuration = SignedDuration::from_hours(1);
-
 /// What the rate limits may count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Counts {
@@ -183,7 +176,8 @@ fn told_by_events(
     let incomplete = || Uncounted::EventsIncomplete;
     let oldest = known.earliest_pass().minus(longest);
     let newest = known.rescales.last().ok_or_else(incomplete)?;
-    let complete = newest.time.duration_since(last).abs() <= SECOND && none_dropped(known, longest);
+    let complete = newest.time.duration_since(last).abs() <= SECOND
+        && known.drops_no_event_since(known.now.minus(longest));
     let first = known.rescales.iter().position(|rescale| rescale.time.plus(SECOND) > oldest);
     let first = first.filter(|first| complete && !known.rescales[*first..].iter().any(|it| it.gap));
     let first = first.ok_or_else(incomplete)?;
@@ -262,17 +256,6 @@ fn is_by_another(event: &Event, since: Timestamp, counts: &[i32]) -> bool {
 fn status_of_rescale(known: &Known<'_>) -> Option<i32> {
     let status = &known.hpa.status;
     sighting::rescaled_by(status).map(|_| status.current_replicas)
-}
-
-/// Whether the recorder, which limits the rate of events, cannot have dropped one.
-fn none_dropped(known: &Known<'_>, longest: SignedDuration) -> bool {
-    let kept_since = known.now.minus(TTL);
-    let (start, full) = match known.nothing_before() {
-        Some(start) if start > kept_since => (start, BURST),
-        _ => (kept_since, 0),
-    };
-    let refilled = known.now.minus(longest).duration_since(start).as_secs() / REFILL.as_secs();
-    known.event_count < BURST.min(full + refilled.max(0))
 }
 
 /// Returns what may be left of the changes, the most likely first: a controller that has restarted has

@@ -167,7 +167,11 @@ impl Page {
         sections.extend(words.evidence());
         sections.extend(words.pods());
         sections.extend(words.conditions_and_events());
-        let assumed = played.map(Played::assumed).unwrap_or_default();
+        let mut assumed = played.map(Played::assumed).unwrap_or_default();
+        if played.is_some() && words.has_other_writer() {
+            let ends = "it sets the replicas no more, although other-writer says that it does now";
+            assumed.push(("other writer".to_owned(), ends.to_owned()));
+        }
         let Some(backtest) = &prediction.backtest else {
             sections.extend(curve);
             sections.extend(words.wide_hint());

@@ -313,7 +313,6 @@ fn broken(pass: &Pass, view: &FindingView, found: &[Finding], after: &Pass) -> O
     let is_kept = match view.remedy() {
         // These change what is proposed, or how far the replicas follow it.
         Remedy::RaiseMax => replicas(after) > replicas(pass),
-        Remedy::LowerMin => replicas(after) <= replicas(pass) && was == is,
         Remedy::RaiseRequest => is < was,
         Remedy::LeaveRoom => {
             let before = pass.decision.replicas_before();

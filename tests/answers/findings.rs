@@ -239,13 +239,29 @@ fn a_report_names_the_remedy_and_does_no_harm() {
         // Pods that nobody needs.
         ("T24", &["Nothing to do: the metrics propose no more pods"], &["Add nodes"]),
         // What comes after a window, and the number of its steps.
-        ("T21", &["after that, at most 1 pod per 20m", "in 6 steps"], &["more steps"]),
+        (
+            "T21",
+            &["after that, at most 1 pod per 20m", "in 4 steps", "Wait until 12:39:45Z, or"],
+            &["more steps", "patch"],
+        ),
+        ("33b", &["Wait until 12:04:45Z.\n"], &["stabilizationWindowSeconds", "instead of ~3"]),
+        ("06", &["(600s) to scale down sooner.", "5  most likely at 12:09:30Z"], &["patch"]),
+        (
+            "h03",
+            &["it scales to 4 or fewer if", "4  most likely at 12:04:30Z"],
+            &["at the earliest"],
+        ),
         (
             "T22",
             &["flapping: the controller has scaled up 14 times and down 13 times", "to 600."],
             &[],
         ),
-        ("T18", &["(predict --min 1)"], &[]),
+        // Nobody asked for fewer.
+        ("T18", &["and minReplicas is 3: nothing to do"], &["--min"]),
+        // Memory is not a load that pods share.
+        ("11", &["for 3 replicas, memory must be 60% or less; it is 67%"], &["would be"]),
+        ("h06", &["rounded up to the current 4: nothing to do"], &["--request"]),
+        ("T01", &["For 4 instead of 5, raise the memory request to 450Mi"], &["scale on load"]),
         // The events show the last scale-down.
         ("h10", &["STAYS AT 6"], &["SCALE DOWN"]),
         ("h09b", &["old-revision-pods: 5 pods of 2 revisions"], &[]),
@@ -962,7 +978,7 @@ fn faults(pass: &Pass, finding: &Finding) -> Vec<&'static str> {
             ),
         ],
         Facts::DirectionDisabled(it) => vec![("limited", is_limited(it.desired, it.result))],
-        Facts::AtMax(AtMax(it)) => vec![
+        Facts::AtMax(AtMax { bound: it, .. }) => vec![
             ("bound", it.bound == spec.max_replicas && it.asked > it.bound),
             ("limited", is_limited(it.asked, it.bound)),
             ("ratio", it.ratio == decision.winner().and_then(|own| Some(own.proposal()?.ratio))),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::testing::{found, state, with};
 use super::super::{Code, Facts, Finding, Severity};
-use super::{AboveMax, BelowMin, Changed, Correction};
+use super::{AboveMax, AtMax, BelowMin, Changed, Correction, Counted};
 use crate::build;
 use crate::engine::decision::Direction;
 
@@ -176,7 +176,7 @@ fn a_recommendation_from_before_reaches_no_limit() {
     let busy = with(&busy, "ControllerState", &json!({ "recommendations": recommendations }));
     let all = found(&busy);
     let Facts::AtMax(facts) = &all[0].facts else { panic!("{all:?}") };
-    assert_eq!((facts.0.asked, all[0].severity), (8, Severity::Warning));
+    assert_eq!((facts.bound.asked, all[0].severity), (8, Severity::Warning));
 }
 
 /// If the bound decides only because of what another finding reports, the bound is not what to change.
@@ -511,25 +511,25 @@ fn memory_that_each_pod_needs_keeps_the_replicas() {
         })
     };
     for (about, items, code, want) in [
-        // 78 × 4 is 312, which is 104 for each of 3, and 80% of 130.
+        // At 60%, 3 pods are enough, and 78 is 60% of 130.
         (
             "within",
             state(&[memory()], "10m", ["78Mi"; 4]),
             Code::WithinTolerance,
-            Some((104, false, "130Mi")),
+            Some((60, false, "130Mi")),
         ),
         // 70 of 120 is 58%, which is 0.725 of 80%: 2.9 of 4 pods.
         (
             "rounded",
             state(&[memory()], "10m", ["70Mi"; 4]),
             Code::Rounding,
-            Some((93, false, "120Mi")),
+            Some((60, false, "120Mi")),
         ),
         (
             "beside",
             state(&[memory(), cpu()], "10m", ["70Mi"; 4]),
             Code::Rounding,
-            Some((93, true, "120Mi")),
+            Some((60, true, "120Mi")),
         ),
         (
             "shared",
@@ -539,6 +539,8 @@ fn memory_that_each_pod_needs_keeps_the_replicas() {
         ),
         ("above", state(&[memory()], "10m", ["82Mi"; 4]), Code::WithinTolerance, None),
         ("with cpu", state(&[memory(), cpu()], "40m", ["70Mi"; 4]), Code::Rounding, None),
+        // Cpu needs 3 of the 4.
+        ("beside busy pods", state(&[memory(), cpu()], "30m", ["70Mi"; 4]), Code::Rounding, None),
         (
             "at the minimum",
             with_spec(&state(&[memory()], "10m", ["78Mi"; 4]), &json!({"minReplicas": 4})),
@@ -549,7 +551,7 @@ fn memory_that_each_pod_needs_keeps_the_replicas() {
         let (told, memory) = kept(&items).unwrap();
         let memory = memory.map(|it| {
             let request = it.room.request.map(|it| it.request.to_string());
-            (it.one_fewer, it.has_others, request)
+            (it.at, it.has_others, request)
         });
         let want = want.map(|(one, others, request)| (one, others, Some(request.to_owned())));
         assert_eq!((told, memory), (code, want), "{about}");
@@ -719,20 +721,108 @@ fn a_maximum_beside_hot_pods_that_start_follows_them() {
     assert_eq!(told(&pods("2026-11-21T05:00:00Z"))[0].0, Code::AtMax);
 }
 
-/// A window so short that only one pass is in it, or no window that is shorter, is not advised.
+/// Only a window that is longer than by default is more than what everybody has.
 #[test]
-fn a_shorter_window_has_an_effect_of_its_own() {
-    let shorter = |seconds: i32| {
-        let behavior = json!({"scaleDown": {"stabilizationWindowSeconds": seconds}});
-        let recommended = recommended(&pods("10m"), "2026-11-21T05:59:30Z");
-        let all = found(&with_spec(&recommended, &json!({ "behavior": behavior })));
+fn a_shorter_window_is_the_default() {
+    let shorter = |rules: &Value, items: &[Value]| {
+        let recommended = recommended(items, "2026-11-21T05:59:30Z");
+        let all = found(&with_spec(&recommended, &json!({ "behavior": rules })));
         all.into_iter().find_map(|it| match it.facts {
             Facts::HeldByWindow(it) => Some(it.shorter),
             _ => None,
         })
     };
-    assert_eq!(shorter(3600), Some(Some(720)));
-    assert_eq!(shorter(300), Some(Some(60)));
-    assert_eq!(shorter(120), Some(Some(60)));
-    assert_eq!(shorter(60), Some(None));
+    let window = |direction: &str, seconds: i32| json!({ direction: {"stabilizationWindowSeconds": seconds} });
+    assert_eq!(shorter(&window("scaleDown", 3600), &pods("10m")), Some(Some(300)));
+    assert_eq!(shorter(&window("scaleDown", 301), &pods("10m")), Some(Some(300)));
+    assert_eq!(shorter(&window("scaleDown", 300), &pods("10m")), Some(None));
+    assert_eq!(shorter(&json!({}), &pods("10m")), Some(None));
+    // Scaling up has none by default.
+    assert_eq!(shorter(&window("scaleUp", 60), &pods("200m")), Some(Some(0)));
+}
+
+/// A total of which each pod is to have one is work of its own.
+#[test]
+fn jobs_are_work_of_each_pod() {
+    let busy = |per_pod: &str| {
+        let items = recommended(&queue(&build::average(per_pod), "2", 6), "2026-11-21T05:59:30Z");
+        found(&items).into_iter().find_map(|it| match it.facts {
+            Facts::HeldByWindow(it) => Some(it.busy),
+            _ => None,
+        })
+    };
+    assert_eq!((busy("1"), busy("2")), (Some(true), Some(false)));
+}
+
+fn at_max(items: &[Value]) -> AtMax {
+    let all = found(items).into_iter();
+    let own = all.into_iter().find_map(|it| match it.facts {
+        Facts::AtMax(facts) => Some(facts),
+        _ => None,
+    });
+    own.expect("at-max")
+}
+
+/// What the metrics count is named in absolute terms, and what else would be enough is found by playing it.
+#[test]
+fn a_maximum_is_not_the_only_lever() {
+    let most = |items: &[Value], max: i32| with_spec(items, &json!({ "maxReplicas": max }));
+    let of = |facts: &AtMax| {
+        let values = facts.rooms.iter().map(|(metric, room)| {
+            let request = room.request.as_ref().map(|it| it.request.to_string());
+            let target = room.target.as_ref().and_then(|it| it.target.average_value.clone());
+            (*metric, request.or(target.map(|it| it.to_string())).unwrap())
+        });
+        (values.collect::<Vec<_>>(), facts.proposal)
+    };
+    // 50% of 100m is 50m, of which 360m need 8; 360m of 240m is 75% for 2 pods, and within 10% of it for 3.
+    let busy = at_max(&most(&pods("90m"), 4));
+    let own = Counted { metric: 0, total: 360, per_pod: 50, of_pods: Some((4, Some((100, true)))) };
+    assert_eq!((busy.counted.clone(), busy.beside), (vec![own], None));
+    assert_eq!(of(&busy), (vec![(0, "240m".to_owned())], Some(3)));
+    // 900 at 75 per pod are 12; at 190, they are 5 of at most 6.
+    let long = at_max(&most(&queue(&build::average("75"), "900", 4), 6));
+    let own = Counted { metric: 0, total: 900_000, per_pod: 75_000, of_pods: None };
+    assert_eq!(long.counted, [own]);
+    let (values, proposal) = of(&long);
+    assert_eq!((values.len(), proposal), (1, Some(5)));
+    // One of two metrics is above the maximum, or both are.
+    let metrics = [
+        build::resource("cpu", &build::utilization(50)),
+        build::resource("memory", &build::utilization(80)),
+    ];
+    let two = |usage: &str| most(&memory(&metrics, "90m", [usage; 4], &json!({})), 6);
+    let one = at_max(&two("60Mi"));
+    assert_eq!((one.counted.len(), one.beside, one.rooms.len()), (1, Some((1, 3)), 1));
+    let both = at_max(&two("160Mi"));
+    assert_eq!((both.counted.len(), both.beside, both.rooms.len()), (2, None, 2));
+    assert!(both.proposal < Some(6), "{both:?}");
+}
+
+/// A load that returns after most replicas were removed at once had better kept some.
+#[test]
+fn a_drop_in_one_step_is_named_while_the_load_is_back() {
+    let busy = with_spec(&pods("90m"), &json!({"maxReplicas": 4}));
+    let dropped = |sizes: &[(i32, &str, &str)]| {
+        let events = sizes.iter().map(|(size, side, time)| {
+            let message = format!("New size: {size}; reason: cpu resource utilization {side} target");
+            json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": format!("e{time}"), "namespace": "default"},
+                "involvedObject": {"kind": "HorizontalPodAutoscaler", "name": "web", "namespace": "default"},
+                "reason": "SuccessfulRescale", "message": message, "type": "Normal", "count": 1,
+                "firstTimestamp": format!("2026-11-21T{time}Z"), "lastTimestamp": format!("2026-11-21T{time}Z")})
+        });
+        at_max(&busy.iter().cloned().chain(events).collect::<Vec<_>>())
+            .dropped
+            .map(|it| (it.from, it.to))
+    };
+    let (up, down) = ((4, "above", "05:50:00"), (1, "below", "05:40:00"));
+    assert_eq!(dropped(&[(20, "above", "05:10:00"), down, up]), Some((20, 1)));
+    assert_eq!(dropped(&[(20, "above", "05:10:00"), down]), None, "nothing was added since");
+    assert_eq!(dropped(&[(4, "above", "05:10:00"), down, up]), None, "3 are few");
+    assert_eq!(
+        dropped(&[(20, "above", "03:10:00"), (1, "below", "04:40:00"), up]),
+        None,
+        "long ago"
+    );
+    assert_eq!(dropped(&[(20, "above", "05:10:00"), (12, "below", "05:40:00"), up]), None);
 }

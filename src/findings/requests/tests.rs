@@ -503,7 +503,7 @@ fn memory_that_more_pods_do_not_lower() {
     };
     let (early, late, just) =
         ("2026-11-21T05:00:00Z", "2026-11-21T05:40:00Z", "2026-11-21T05:55:00Z");
-    let facts = |newest: &str, request: &str| MemoryBaseline {
+    let facts = |newest: &str, request: &str, proposal: i32| MemoryBaseline {
         metric: 0,
         least: 95 * MI,
         most: 96 * MI,
@@ -516,12 +516,15 @@ fn memory_that_more_pods_do_not_lower() {
             request: Some(OtherRequest {
                 container: "app".into(),
                 request: Quantity::parse(request).unwrap(),
+                proposal,
             }),
             target: None,
             is_tight: false,
         },
     };
-    let told = |newest, request| Some((Severity::Warning, true, facts(newest, request).into()));
+    let told = |newest, request, proposal| {
+        Some((Severity::Warning, true, facts(newest, request, proposal).into()))
+    };
     let third = {
         let mut items = pods(["95Mi", "96Mi"], late, 20);
         let of_second = |it: &&Value| it["metadata"]["name"] == "web-1";
@@ -540,11 +543,11 @@ fn memory_that_more_pods_do_not_lower() {
             "where a later pod uses as much",
             code,
             pods(["95Mi", "96Mi"], late, 20),
-            told(late, "110Mi"),
+            told(late, "110Mi", 2),
         ),
-        ("at the most replicas", code, pods(["95Mi", "96Mi"], early, 2), told(early, "240Mi")),
+        ("at the most replicas", code, pods(["95Mi", "96Mi"], early, 2), told(early, "240Mi", 1)),
         ("where all pods are as old", code, pods(["95Mi", "96Mi"], early, 20), None),
-        ("where a pod of three is new", code, third, told(late, "180Mi")),
+        ("where a pod of three is new", code, third, told(late, "180Mi", 2)),
         ("where a pod is new", code, pods(["95Mi", "96Mi"], just, 20), None),
         ("where a later pod uses less", code, pods(["120Mi", "60Mi"], late, 20), None),
         ("within the tolerance", code, pods(["85Mi", "86Mi"], late, 20), None),

@@ -5,7 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
-use super::{Known, Rescale, RescaleReason, rescales, status_lost};
+use super::{Known, Rescale, RescaleReason, last_of, rescales};
 use crate::memory::states::tests::{event, of, pass, second, state};
 use crate::snapshot::evidence::{Event, Evidence, Lease, SeenPass};
 use crate::snapshot::hpa::{Hpa, HpaSpec};
@@ -326,8 +326,8 @@ fn a_status_lags_behind_one_that_could_not_be_written() {
     // The last of all such events counts.
     let [one, other] = [20, 40].map(|last| event("u", "FailedUpdateStatus", "", last));
     let rescale = event("u", "SuccessfulRescale", "", 60);
-    assert_eq!(status_lost(&[&other, &one, &rescale]), Some(second(40)));
-    assert_eq!(status_lost(&[&rescale]), None);
+    assert_eq!(last_of(&[&other, &one, &rescale], "FailedUpdateStatus"), Some(second(40)));
+    assert_eq!(last_of(&[&rescale], "FailedUpdateStatus"), None);
 }
 
 #[test]
@@ -488,7 +488,7 @@ fn each_side_of_another_hpa_of_the_name_has_its_events() {
         vec![own, event("u", "Other", "", 90), event("other", "SuccessfulRescale", message, 70)];
     let evidence = Evidence { events, ..Evidence::default() };
     let known = known(&hpa, &evidence, "v1.36", 101);
-    assert_eq!(known.event_count, 4);
+    assert_eq!(known.event_counts.iter().map(|(_, count)| count).sum::<i64>(), 4);
     assert!(known.replaces_another);
     assert!(known.rescales.iter().all(|rescale| rescale.time == second(80)));
 }
@@ -584,4 +584,30 @@ fn rescales_show_that_the_controller_ran() {
     assert!(!ran(vec![each(101), each(113)], 100), "18 s are enough for a restart");
     assert!(ran(vec![above(4, (60, 116), 2)], 59));
     assert!(!ran(vec![each(60), each(116)], 59));
+}
+
+/// The recorder has 25 events for an object, and one more every 5 minutes.
+#[test]
+fn the_recorder_drops_no_event_as_long_as_it_has_some_left() {
+    let hpa = state((100, 50, 8, None));
+    let later = 100_000;
+    let is_sure = |count: i64, time: i64, acquired: Option<i64>, since: i64| {
+        let events = (0..count).map(|_| event("u", "Other", "", time)).collect();
+        let lease = acquired.map(|acquired| Lease {
+            acquired: second(acquired),
+            renewed: second(later),
+            duration: seconds(15),
+        });
+        let evidence = Evidence { events, lease, ..Evidence::default() };
+        known(&hpa, &evidence, "v1.36", later).drops_no_event_since(second(since))
+    };
+    // Of a leader that has led for 10 minutes, all are known.
+    assert!(is_sure(24, later - 60, Some(later - 600), later - 600));
+    assert!(!is_sure(25, later - 60, Some(later - 600), later - 600));
+    // An hour ago it may have had none left: 30 minutes later it has 6.
+    assert!(is_sure(5, later - 60, None, later - 1800));
+    assert!(!is_sure(6, later - 60, None, later - 1800));
+    // What is older has used up nothing since.
+    assert!(is_sure(30, later - 3700, None, later - 1800));
+    assert!(!is_sure(0, later - 60, None, later - 3600));
 }

@@ -10,7 +10,7 @@ use super::{Held, ends, extremes, held, holding, limited, survived};
 use crate::memory::ground::Ground;
 use crate::memory::known::Known;
 use crate::memory::sighting::Sighting;
-use crate::memory::states::tests::{above, of, pass, rescale, second, state};
+use crate::memory::states::tests::{above, event, of, pass, rescale, second, state};
 use crate::memory::{Ends, Extreme};
 use crate::snapshot::evidence::{Event, Evidence, Lease, SeenPass};
 use crate::snapshot::hpa::Hpa;
@@ -129,6 +129,7 @@ fn without_behavior_a_rescale_shows_one_after_an_unlimited_pass() {
     struct Case {
         before: Option<Event>,
         after: Event,
+        others: Vec<Event>,
         able: (&'static str, i64),
         limited: (&'static str, i64),
         spec: i64,
@@ -137,6 +138,7 @@ fn without_behavior_a_rescale_shows_one_after_an_unlimited_pass() {
         let mut case = Case {
             before: Some(above(4, 70)),
             after: above(6, 85),
+            others: Vec::new(),
             able: ("True", 60),
             limited: ("False", 60),
             spec: 50,
@@ -149,7 +151,7 @@ fn without_behavior_a_rescale_shows_one_after_an_unlimited_pass() {
             condition.status = status.to_owned();
             condition.last_transition_time = Some(second(since));
         }
-        let events = case.before.into_iter().chain([case.after]).collect();
+        let events = case.before.into_iter().chain([case.after]).chain(case.others).collect();
         let found = by_events(&hpa, events, 0);
         assert!(found.len() <= 1, "{found:?}");
         found.first().map(|it| it.0.0)
@@ -174,10 +176,22 @@ fn without_behavior_a_rescale_shows_one_after_an_unlimited_pass() {
     };
     assert_eq!(found(&merged(1)), Some(6));
     assert_eq!(found(&merged(2)), None);
-    // Every pass since was able to scale.
-    assert_eq!(found(&|it| it.able = ("True", 70)), Some(6));
-    assert_eq!(found(&|it| it.able = ("True", 71)), None);
-    assert_eq!(found(&|it| it.able = ("False", 60)), None);
+    // Every pass since was able to scale: the condition says so, or an event would report another.
+    let failed = |time| event("u", "FailedRescale", "New size: 6", time);
+    let many = || (0..30).map(|time| event("u", "Other", "", time)).collect();
+    for (able, others, low) in [
+        (("True", 70), many(), Some(6)),
+        (("True", 71), Vec::new(), Some(6)),
+        (("False", 60), Vec::new(), Some(6)),
+        (("True", 71), vec![failed(68)], Some(6)),
+        (("True", 71), vec![failed(69)], None),
+        (("True", 71), vec![event("u", "FailedGetScale", "", 69)], Some(6)),
+        (("True", 71), many(), None),
+    ] {
+        let case = format!("{able:?} {}", others.len());
+        let given = |it: &mut Case| (it.able, it.others) = (able, others.clone());
+        assert_eq!(found(&given), low, "{case}");
+    }
     // The spec is older than both; both times may be a second off.
     assert_eq!(found(&|it| it.spec = 67), Some(6));
     assert_eq!(found(&|it| it.spec = 68), None);

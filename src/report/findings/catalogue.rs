@@ -126,7 +126,7 @@ pub fn entry(code: Code) -> Entry {
         ),
         Code::UnschedulablePods => (
             "The scheduler finds no node for pending pods of the target.",
-            "Add nodes, or lower the requests of the pods.",
+            "Add nodes, or lower maxReplicas.",
         ),
         Code::ReplicasWithoutPods => (
             "The target has fewer pods than replicas, and nothing has changed for minutes, or it \

@@ -26,6 +26,7 @@ use crate::findings::metrics::zero_while_busy;
 use crate::findings::{Alternative, Code, Facts, Finding, Next, Severity};
 use crate::pass::Pass;
 use crate::prometheus::queries::title;
+use crate::snapshot::Snapshot;
 use crate::snapshot::command_flags::CommandFlags;
 use crate::snapshot::hpa::{CrossVersionObjectReference, Hpa, MetricSpec, MetricTarget};
 use crate::snapshot::note::Note;
@@ -702,26 +703,30 @@ impl<'a> About<'a> {
         format!("-n {}", shell_word(&self.hpa().namespace))
     }
 
-    /// Words what follows the pass: `6 replicas at 12:05:00Z (in 5m), if the load stays the same`.
-    fn next(&self, next: Next) -> String {
-        let earliest = future(self.now(), next.earliest);
-        match next.likely {
-            Some(likely) if likely.time == next.earliest => {
-                let is_certain = likely.range.min == likely.range.max;
-                let at = if is_certain { "at" } else { "at the earliest at" };
-                format!(
-                    "it goes to {} {at} {earliest} if the metrics keep proposing the same",
-                    count(likely.replicas, "replica")
-                )
-            }
-            Some(likely) => format!(
-                "it goes to {} at {} if the metrics keep proposing the same, and at {earliest} at \
-                 the earliest",
-                count(likely.replicas, "replica"),
-                future(self.now(), likely.time)
-            ),
-            None => format!("the earliest possible change is at {earliest}"),
+    /// Words what follows the pass, if something is known and nothing else sets the replicas: `it goes to 6 replicas at
+    /// 12:05:00Z (in 5m) if the metrics keep proposing the same`.
+    fn next(&self, next: Next) -> Option<String> {
+        if self.finding.follows == Some(Code::OtherWriter) {
+            return None;
         }
+        let Next { earliest, likely, .. } = next;
+        let at = |time| future(self.now(), time);
+        let Some(likely) = likely else {
+            return Some(format!("The earliest possible change is at {}.", at(earliest?)));
+        };
+        let goes = format!("to {} at", count(likely.replicas, "replica"));
+        let if_same = "if the metrics keep proposing the same";
+        let (replicas, time) = (likely.replicas, at(likely.time));
+        Some(match earliest {
+            Some(earliest) if earliest < likely.time => format!(
+                "It most likely goes {goes} {time} {if_same}, and changes at {} at the earliest.",
+                at(earliest)
+            ),
+            Some(_) if likely.range.min == replicas && likely.range.max == replicas => {
+                format!("It goes {goes} {time} {if_same}.")
+            }
+            _ => format!("It most likely goes {goes} {time} {if_same}."),
+        })
     }
 
     /// Returns a hint at what a change would do, to follow an advice: ` (predict --max 12)`.
@@ -765,9 +770,29 @@ impl About<'_> {
         self.cost_if("")
     }
 
-    /// Words the same if the result assumes of some pods that they are as busy as the others: `~4`.
+    /// Words the same if the result assumes of some pods that they are as busy as the others: `~4`. Of pods that have
+    /// just started, nothing is to be assumed.
     fn cost_of<N: AsRef<str>>(&self, pods: &[N]) -> String {
-        self.cost_if(if self.assumes_usage(pods) { "~" } else { "" })
+        match self.assumes_usage(pods) {
+            true if self.have_just_started(pods) => match self.pass.decision.proposal {
+                Some(_) => String::new(),
+                None => ": no decision".to_owned(),
+            },
+            true => self.cost_if("~"),
+            false => self.cost_if(""),
+        }
+    }
+
+    /// Whether some pods are so young that cpu of pods that are not ready is not counted.
+    fn have_just_started<N: AsRef<str>>(&self, pods: &[N]) -> bool {
+        let Snapshot { pods: all, controller, .. } = &self.pass.input.snapshot;
+        let mut own = all.iter().filter(|it| pods.iter().any(|own| own.as_ref() == &*it.name));
+        own.all(|pod| {
+            let since = pod.start_time.or(pod.created);
+            since.is_some_and(|it| {
+                self.now().duration_since(it) < controller.cpu_initialization_period
+            })
+        })
     }
 
     fn cost_if(&self, near: &str) -> String {
@@ -783,6 +808,8 @@ impl About<'_> {
             (_, _, (Some(with), Some(without))) if with != without => {
                 format!(": {} instead of {near}{without}", count(with, "replica"))
             }
+            // The answer is the same.
+            (_, _, (Some(_), Some(_))) => String::new(),
             (Some(with), Some(without), _) => {
                 format!(": a proposal of {with} instead of {near}{without}")
             }

@@ -727,6 +727,7 @@ impl Words for Flapping {
             "It scales down{by} once no higher recommendation is younger than {}.",
             duration(*window)
         ));
+        evidence.extend(about.scales_up());
         evidence.extend(about.short_window());
         evidence.extend(
             about.without().map(|without| format!("With a window of {longer}s: {without}.")),

@@ -8,19 +8,22 @@ use super::remedy::Remedy;
 use super::requests::More;
 use super::{About, Advice, Text, Words, exact};
 use crate::apimachinery::managed_fields::{ManagedFieldsEntry, SpecField};
-use crate::apimachinery::quantity::Format;
+use crate::apimachinery::names::shell_word;
+use crate::apimachinery::quantity::{Format, Quantity};
 use crate::calendar::Calendar;
 use crate::engine::decision::{Direction, RateLimit};
 use crate::findings::Severity;
 use crate::findings::path::{
     AboveMax, AlikeMemory, AtMax, AtMin, BelowMin, Bound, Cause, Changed, Corrected,
-    CorrectedBefore, Correction, DirectionDisabled, HeldByWindow, Keeper, RateLimited, Rounding,
-    Suspicion, SwitchedOff, Then, WithinTolerance,
+    CorrectedBefore, Correction, Counted, DirectionDisabled, Dropped, HeldByWindow, Keeper,
+    RateLimited, Rounding, Suspicion, SwitchedOff, Then, WithinTolerance,
 };
-use crate::findings::targets::OtherTarget;
+use crate::findings::targets::{OtherRequest, OtherTarget, Room};
+use crate::numbers::format_of;
 use crate::pass::Origin;
 use crate::report::words::{
-    count, distance, duration, future, in_unit, list, number, percent, quantity, sentence, time,
+    amount, amount_of, count, distance, duration, future, in_unit, list, number, percent, quantity,
+    sentence, time,
 };
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricTarget, ScalingPolicy};
 use crate::snapshot::surroundings::{ScaleDown, ScaledObjectSpec};
@@ -42,7 +45,7 @@ fn verb(direction: Direction) -> &'static str {
 }
 
 /// Returns a value of the metric, with what it counts.
-fn value(scale: &Scale, value: i64) -> String {
+pub(in crate::report) fn value(scale: &Scale, value: i64) -> String {
     let text = in_unit(value, scale.unit, scale.format);
     if scale.divided { format!("a total of {text}") } else { text }
 }
@@ -154,7 +157,7 @@ impl Words for Rounding {
             if let Some(with) = self.one_fewer.filter(|_| self.memory.is_none()) {
                 let wanted = target(about.target_of(self.metric));
                 evidence.push(format!(
-                    "The same load on {} would be {} of {wanted}.",
+                    "The same load on {} would be {}, target {wanted}.",
                     count(self.fewer, "replica"),
                     value(scale, with)
                 ));
@@ -197,26 +200,35 @@ impl Words for Rounding {
 /// Words what keeps the replicas: memory that is not shared, with the rule as evidence, or else the rule.
 fn of_memory(about: &About<'_>, memory: Option<&AlikeMemory>, rule: Text) -> Text {
     let Some(memory) = memory else { return rule };
-    let AlikeMemory { metric, scale, now, one_fewer, fewer, has_others, room } = memory;
+    let AlikeMemory { metric, scale, now, at, fewer, has_others, room } = memory;
     let More { act, commands, .. } = room.more(about, *metric);
     let instead = if *has_others { "drop the metric" } else { "scale on load" };
     let mut evidence = vec![sentence(&format!("{}.", rule.summary))];
     evidence.extend(rule.evidence);
     Text {
         summary: format!(
-            "{} is {} of {} on {}, and would be {} on {fewer}",
+            "for {}, {} must be {} or less; it is {}",
+            count(*fewer, "replica"),
             about.label(*metric),
-            value(scale, *now),
-            target(about.target_of(*metric)),
-            count(fewer + 1, "pod"),
-            value(scale, *one_fewer),
+            value(scale, *at),
+            value(scale, *now)
         ),
         evidence,
         advice: Remedy::LeaveRoom.says(format!(
-            "Pods seldom free memory when the load falls: for fewer, {act}, or {instead}."
+            "Pods seldom free memory: {}, {act}, or {instead}.",
+            about.for_fewer(room)
         )),
         commands,
         objects: rule.objects,
+    }
+}
+
+impl About<'_> {
+    /// Words what room for pods leads to: `for 5 instead of 6`.
+    pub(super) fn for_fewer(&self, room: &Room) -> String {
+        let now = self.pass.decision.replicas_after();
+        let both = room.proposal().zip(now).filter(|(other, now)| other < now);
+        both.map_or("for fewer".to_owned(), |(other, now)| format!("for {other} instead of {now}"))
     }
 }
 
@@ -224,8 +236,6 @@ impl Words for HeldByWindow {
     fn text(&self, about: &About<'_>) -> Text {
         let (past, now) = (self.held_by, about.now());
         let window = duration(self.window);
-        let field =
-            about.field(&format!("behavior.{}.stabilizationWindowSeconds", rules(self.against)));
         let replicas = past.replicas;
         let mut evidence = Vec::new();
         let what = match self.origin {
@@ -256,7 +266,7 @@ impl Words for HeldByWindow {
             let until = past.time.plus(self.window);
             evidence.push(format!("It holds until {}.", future(now, until)));
         }
-        evidence.extend(self.next.map(|next| sentence(&format!("{}.", about.next(next)))));
+        evidence.extend(self.next.and_then(|next| about.next(next)));
         evidence.push(format!(
             "The controller uses the {} recommendation of the window; this is not a pause after \
              scaling.",
@@ -266,46 +276,26 @@ impl Words for HeldByWindow {
         if self.adds {
             return self.returns(about, evidence);
         }
-        let change = match self.is_in_spec {
-            true => format!("shorten {field} ({}s)", self.window.as_secs()),
-            false => format!("set {field} (default {}s)", self.window.as_secs()),
-        };
-        let rules_of = rules(self.against);
-        let (after, change) = match &self.then {
+        let after = match &self.then {
             Some(Then { policies, reached }) => {
                 evidence.push(format!(
                     "After the window, the policies decide: {} at {}.",
                     count(self.desired, "replica"),
                     future(now, *reached)
                 ));
+                let fields = about.field(&format!("behavior.{}", rules(self.against)));
+                evidence.push(format!("Both are in {fields}."));
                 let all: Vec<String> = policies.iter().map(policy).collect();
-                let place = match about.hpa().scaled_object() {
-                    Some(owner) => format!("in ScaledObject/{}", owner.name),
-                    None => format!("of behavior.{rules_of}"),
-                };
-                (
-                    format!("; after that, at most {}", all.join(" or ")),
-                    format!("change the window and the policies {place}"),
-                )
+                format!("; after that, at most {}", all.join(" or "))
             }
-            None => (String::new(), change),
+            None => String::new(),
         };
-        let commands = self.shorter.into_iter().flat_map(|shorter| {
-            let behavior = json!({ rules_of: { "stabilizationWindowSeconds": shorter } });
-            let flags = format!("--set behavior.{rules_of}.stabilizationWindowSeconds={shorter}");
-            let predicted = about.predict_for("10m", &flags);
-            predicted.into_iter().chain(about.patch_spec(&json!({ "behavior": behavior })))
-        });
-        let wait = Remedy::ShortenWindow.waits("");
+        let (advice, commands) = self.advice(about);
         Text {
             summary: format!("the metrics propose {}, but {what}{after}", self.desired),
             evidence,
-            advice: if self.shorter.is_some() || self.then.is_some() {
-                wait.or(change)
-            } else {
-                wait
-            },
-            commands: commands.collect(),
+            advice,
+            commands,
             objects: about.own(),
         }
     }
@@ -315,6 +305,41 @@ impl Words for HeldByWindow {
 pub(in crate::report) const NOTHING_TO_DO: &str = "Nothing to do.";
 
 impl HeldByWindow {
+    /// Returns what to do: to wait, or to shorten a window that is longer than by default.
+    fn advice(&self, about: &About<'_>) -> (Advice, Vec<Command>) {
+        let end = self.next.and_then(|it| it.latest.or(Some(it.likely?.time)));
+        let until = end.map_or_else(String::new, |end| format!("until {}", time(about.now(), end)));
+        if self.busy {
+            let own = if about.hpa().scaled_object().is_some() { "a ScaledJob" } else { "Jobs" };
+            let jobs = format!(
+                "The controller does not know which pods are busy: for long jobs, use {own}, or let them end \
+                 within terminationGracePeriodSeconds."
+            );
+            let wait = Remedy::WaitForWindow.waits(until);
+            let is_past = about.pass.input.evidence.past.is_some();
+            let wait = if is_past { String::new() } else { format!("{} ", wait.text()) };
+            return (Remedy::KeepBusy.says(format!("{wait}{jobs}")), Vec::new());
+        }
+        let Some(shorter) = self.shorter else {
+            return (Remedy::WaitForWindow.waits(until), Vec::new());
+        };
+        let rules_of = rules(self.against);
+        let field = about.field(&format!("behavior.{rules_of}.stabilizationWindowSeconds"));
+        let sooner = match self.then {
+            Some(_) => "change the window and the policies".to_owned(),
+            None => format!(
+                "shorten {field} ({}s) to scale {} sooner",
+                self.window.as_secs(),
+                verb(self.against)
+            ),
+        };
+        let flags = format!("--set behavior.{rules_of}.stabilizationWindowSeconds={shorter}");
+        (
+            Remedy::ShortenWindow.waits(until).or(sooner),
+            Vec::from_iter(about.predict_for("10m", &flags)),
+        )
+    }
+
     /// Words an earlier recommendation that adds replicas, as only happens without `behavior`
     /// (`stabilizeRecommendation`).
     fn returns(&self, about: &About<'_>, evidence: Vec<String>) -> Text {
@@ -358,6 +383,15 @@ pub(super) fn policy(policy: &ScalingPolicy) -> String {
 }
 
 impl About<'_> {
+    /// Words how the HPA scales up, as far as `behavior` states it: `It scales up by 100% per 15s, with a window of 0s.`
+    pub(super) fn scales_up(&self) -> Option<String> {
+        let rules = self.hpa().spec.behavior.as_ref()?.scale_up.as_ref()?;
+        let all: Vec<String> = rules.policies.iter().flatten().map(policy).collect();
+        let by = if all.is_empty() { String::new() } else { format!(" by {}", all.join(" or ")) };
+        let window = rules.stabilization_window_seconds.unwrap_or_default();
+        Some(format!("It scales up{by}, with a window of {window}s."))
+    }
+
     /// Returns a sentence about a window of scaling up that holds no earlier recommendation, because there is none in it.
     pub(super) fn short_window(&self) -> Option<String> {
         let sync = self.pass.input.snapshot.controller.sync_period;
@@ -420,7 +454,7 @@ impl Words for RateLimited {
             ));
         }
         evidence.extend(metric.and_then(|metric| about.of_requests(metric)));
-        evidence.extend(next.map(|next| sentence(&format!("{}.", about.next(next)))));
+        evidence.extend(next.and_then(|next| about.next(next)));
         let field = about.field(&format!("behavior.{}.policies", rules(direction)));
         let (what, advice) = match &limit.select_policy {
             None => (
@@ -433,7 +467,7 @@ impl Words for RateLimited {
                     (_, "Min") => "the smallest change of the policies allows".to_owned(),
                     _ => "the largest change of the policies allows".to_owned(),
                 };
-                let bound = if direction == Direction::Up { "at most" } else { "at least" };
+                let bound = if direction == Direction::Up { "at most" } else { "no fewer than" };
                 // What was changed within the period may be beyond what the policies allow.
                 let is_used_up = limit.policies.iter().all(|it| it.replicas != *result);
                 let what = match is_used_up && result == current {
@@ -560,19 +594,133 @@ fn suspected(about: &About<'_>, bound: &Bound) -> (Advice, Vec<Command>) {
     (advice, vec![about.ask(metric)])
 }
 
-impl Words for AtMax {
-    fn text(&self, about: &About<'_>) -> Text {
+impl Counted {
+    /// Returns the total, and the target for a pod.
+    fn amounts(&self, about: &About<'_>) -> [String; 2] {
+        let spec = about.spec(self.metric);
+        let format = match &about.target_of(self.metric).average_value {
+            Some(average) => average.format(),
+            None => format_of(spec.name()),
+        };
+        let of = |milli: i64| amount_of(Some(spec), &Quantity::from_milli(milli, format));
+        [self.total, self.per_pod].map(of)
+    }
+
+    /// Words the two, with where they come from.
+    fn sentence(&self, about: &About<'_>) -> String {
+        let spec = about.spec(self.metric);
+        let [total, per_pod] = self.amounts(about);
+        let Some((pods, request)) = self.of_pods else {
+            return format!(
+                "{} is {total} in all, at {per_pod} per pod.",
+                about.label(self.metric)
+            );
+        };
+        let pods = count(pods, "pod");
+        let resource =
+            if spec.is_resource() { format!(" of {}", spec.name()) } else { String::new() };
+        let per_pod = match request {
+            Some((request, is_same)) => {
+                let request = amount(request, format_of(spec.name()));
+                let mean = if is_same { "" } else { " on average" };
+                let share = target(about.target_of(self.metric));
+                format!("{share} of a request of {request} is {per_pod} per pod{mean}")
+            }
+            None => format!("The target is {per_pod} per pod"),
+        };
+        format!("{per_pod}, and {pods} use {total}{resource}.")
+    }
+}
+
+/// What else than a higher maximum lets the metrics propose fewer.
+struct Lever {
+    /// What to raise, as it follows an alternative.
+    act: String,
+    /// What comes of it.
+    effect: String,
+    command: Command,
+}
+
+impl AtMax {
+    fn lever(&self, about: &About<'_>) -> Option<Lever> {
+        let proposal = self.proposal?;
+        let (mut what, mut values, mut flags) = (Vec::new(), Vec::new(), Vec::new());
+        for (metric, room) in &self.rooms {
+            let resource = about.spec(*metric).name();
+            if let Some(OtherRequest { container, request, .. }) = &room.request {
+                let word = shell_word(&format!("{container}={resource}={request}"));
+                what.push(format!("the {resource} request to {request}"));
+                values.push(format!("a {resource} request of {request}"));
+                flags.push(format!("--request {word}"));
+            } else if let Some(other) = &room.target {
+                let to = exact(&other.target);
+                what.push(format!("the target to {to}"));
+                values.push(format!("a target of {to} for {}", about.label(*metric)));
+                flags.push(about.target_flags(*metric, &to)?);
+            }
+        }
+        // The value is said, and the name of the container or metric is in the command.
+        let hint = flags.first()?.split(' ').next().map(|flag| about.try_it(flag));
+        let command = about.predict(&flags.join(" "));
+        Some(Lever {
+            act: format!(
+                "{} if a pod can carry more{}",
+                list(&what),
+                hint.filter(|_| about.pass.input.evidence.past.is_none()).unwrap_or_default()
+            ),
+            effect: format!("With {}, the metrics propose {proposal}.", list(&values)),
+            command,
+        })
+    }
+
+    /// Returns what to do if nothing speaks against the metrics: the maximum, or what they are compared with.
+    fn raise(&self, about: &About<'_>, evidence: &mut Vec<String>) -> (Advice, Vec<Command>) {
         /// A maximum is hardly raised further at once.
         const MOST: i32 = 4;
-        let Self(bound) = self;
-        let Bound { asked, bound: max, .. } = *bound;
-        let below = bound.metric.filter(|_| bound.ratio.is_some_and(|ratio| ratio <= 1.0));
+        let Bound { asked, bound: max, .. } = self.bound;
         let raise = match about.assumes("maxReplicas") {
             true => "Assume a higher maxReplicas".to_owned(),
             false => format!("Raise {}", about.field("maxReplicas")),
         };
-        let most = max.saturating_mul(MOST);
-        let flags = format!("--max {}", asked.min(most));
+        let flags = format!("--max {asked}");
+        // No maximum is named that the metrics exceed as well.
+        let (mut text, mut commands) = match asked <= max.saturating_mul(MOST) {
+            true => (
+                format!("{raise} if nodes can carry it{}", about.try_it(&flags)),
+                tried(about, &flags, &json!({ "maxReplicas": asked })),
+            ),
+            false => (format!("{raise} as far as nodes can carry it"), Vec::new()),
+        };
+        if let Some(Lever { act, effect, command }) = self.lever(about) {
+            text += &format!(", or {act}");
+            evidence.push(effect);
+            commands.push(command);
+        }
+        text.push('.');
+        if let Some(Dropped { from, to, at }) = self.dropped {
+            text += &format!(
+                " It went from {from} to {to} in one step {} ago: set scaleDown policies or a longer window ({}).",
+                distance(at, about.now()),
+                about.field_name("behavior")
+            );
+            if about.hpa().spec.behavior.is_none() {
+                let why = "Without behavior, nothing limits how many replicas go at once.";
+                evidence.push(why.to_owned());
+            }
+        }
+        (Remedy::RaiseMax.says(text), commands)
+    }
+}
+
+impl Words for AtMax {
+    fn text(&self, about: &About<'_>) -> Text {
+        let bound = &self.bound;
+        let below = bound.metric.filter(|_| bound.ratio.is_some_and(|ratio| ratio <= 1.0));
+        let mut evidence: Vec<String> = self.counted.iter().map(|it| it.sentence(about)).collect();
+        evidence.extend(
+            self.beside.map(|(metric, it)| format!("{} alone proposes {it}.", about.label(metric))),
+        );
+        evidence.extend(bounded(about, bound, "maxReplicas"));
         let (advice, commands) = match below {
             _ if bound.is_disabled => (leave("maxReplicas"), Vec::new()),
             Some(metric) => (
@@ -583,27 +731,21 @@ impl Words for AtMax {
                 Vec::from_iter(about.list_pods("")),
             ),
             None if bound.suspicion.is_some() => suspected(about, bound),
-            None => (
-                Remedy::RaiseMax.says(match asked > most {
-                    true => match bound.metric.map(|metric| about.target_of(metric)) {
-                        Some(own) if own.average_value.is_some() => format!(
-                            "{raise} as far as nodes and dependencies can carry it, or the target, {} \
-                             per pod.",
-                            target(own)
-                        ),
-                        _ => format!("{raise} as far as nodes and dependencies can carry it."),
-                    },
-                    false => format!(
-                        "{raise}, if nodes and dependencies can carry it{}.",
-                        about.try_it(&flags)
-                    ),
-                }),
-                tried(about, &flags, &json!({ "maxReplicas": asked.min(most) })),
-            ),
+            None => self.raise(about, &mut evidence),
         };
+        // Where the number itself is in doubt, it is not explained.
+        let is_told = below.is_none() && about.finding.follows.is_none();
+        let counted = self.counted.first().filter(|_| is_told).map_or_else(String::new, |it| {
+            let [total, per_pod] = it.amounts(about);
+            format!(" ({total} at {per_pod} per pod)")
+        });
         Text {
-            summary: format!("{}, and maxReplicas is {max}", proposed(about, asked)),
-            evidence: bounded(about, bound, "maxReplicas"),
+            summary: format!(
+                "{}{counted}, and maxReplicas is {}",
+                proposed(about, bound.asked),
+                bound.bound
+            ),
+            evidence,
             advice,
             commands,
             objects: about.own(),
@@ -615,8 +757,6 @@ impl Words for AtMin {
     fn text(&self, about: &About<'_>) -> Text {
         let Self { bound, least } = self;
         let Bound { asked, bound: min, .. } = *bound;
-        let lower = asked.max(*least);
-        let flags = format!("--min {lower}");
         let (advice, commands) = match about.hpa().scaled_object() {
             _ if bound.is_disabled => (leave("minReplicas"), Vec::new()),
             _ if bound.suspicion.is_some() => suspected(about, bound),
@@ -628,17 +768,7 @@ impl Words for AtMin {
                 )),
                 Vec::new(),
             ),
-            _ if lower < min => (
-                Remedy::LowerMin.says(match about.assumes("minReplicas") {
-                    true => "Assume a lower minReplicas if fewer replicas are enough.".to_owned(),
-                    false => format!(
-                        "Nothing to do; if fewer replicas are enough, lower {}{}.",
-                        about.field("minReplicas"),
-                        about.try_it(&flags)
-                    ),
-                }),
-                tried(about, &flags, &json!({ "minReplicas": lower })),
-            ),
+            _ if asked.max(*least) < min => (Remedy::Nothing.says(NOTHING_TO_DO), Vec::new()),
             Some(owner) => (
                 Remedy::LeaveToKeda.says(match about.object_of(owner).map(|it| &it.spec) {
                     Some(ScaledObjectSpec { min_replica_count: Some(0), cooldown_period, .. }) => {
@@ -662,9 +792,14 @@ impl Words for AtMin {
                 Vec::new(),
             ),
         };
+        let mut evidence = bounded(about, bound, "minReplicas");
+        let idle = bound.metric.filter(|metric| about.spec(*metric).is_resource());
+        evidence.extend(idle.map(|metric| {
+            format!("If the service is slow, {} is not what limits it.", about.label(metric))
+        }));
         Text {
             summary: format!("{}, and minReplicas is {min}", proposed(about, asked)),
-            evidence: bounded(about, bound, "minReplicas"),
+            evidence,
             advice,
             commands,
             objects: about.own(),

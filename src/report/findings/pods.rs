@@ -18,7 +18,7 @@ use crate::saved::assemble::resource_of;
 use crate::snapshot::pod::{Pod, ZERO_TIME};
 
 /// What to do about pods without a node.
-const ADD_NODES: &str = "Add nodes, or lower the requests of the pods.";
+const ADD_NODES: &str = "Add nodes, or lower maxReplicas.";
 
 /// The maximum number of pods named in a command; more are selected.
 const NAMED: usize = 5;
@@ -599,13 +599,13 @@ impl Words for UnschedulablePods {
             evidence,
             advice: match self.are_needed {
                 true if is_full => Remedy::AddNodes.says(
-                    "Raise the maximum of the node group, or lower the requests or maxReplicas.",
+                    "Raise the maximum of the node group, or lower maxReplicas.",
                 ),
                 true if refuses.is_some() => Remedy::AddNodes.says(
-                    "Lower the requests, or add a node group that fits: the cluster autoscaler adds no node.",
+                    "Add a node group that fits, or lower the requests, which raises their utilization: the cluster autoscaler adds no node.",
                 ),
                 true if about.finding.severity == Severity::Info => Remedy::WaitForPods
-                    .waits("for a node; if none comes, add nodes or lower the requests"),
+                    .waits("for a node; if none comes, add nodes or lower maxReplicas"),
                 true => Remedy::AddNodes.says(ADD_NODES),
                 false => Remedy::Nothing.says(
                     "Nothing to do: the metrics propose no more pods than those with a node.",

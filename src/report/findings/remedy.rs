@@ -28,7 +28,6 @@ impl Remedy {
             | Self::ChangeBounds
             | Self::ChangeBound
             | Self::RaiseMax
-            | Self::LowerMin
             | Self::EnableDirection
             | Self::UseContainer
             | Self::UseAverageValue
@@ -165,15 +164,16 @@ remedies! {
     AddStartupProbe: Check::Unplayed(NEW_PODS), "Pods that are starting raise the proposal, and no longer window is allowed.", "They count when they have warmed up.";
     SetTolerance: Check::Played, "A metric above its target is within the tolerance, and nothing is wrong.", "The metric proposes more replicas.";
     ChangeTarget: Check::Played, "The same, and the version has no field for the tolerance.", "The pass proposes the replicas that the advice names.";
-    ShortenWindow: Check::Played, "An earlier recommendation holds the replicas.", "The replicas follow the metrics sooner.";
+    WaitForWindow: Check::Quiet, "An earlier recommendation holds the replicas.", "Nothing has to be done: it expires.";
+    KeepBusy: Check::Unplayed("which pods are busy is not in the state"), "The same, and each pod is to have at most one of what is counted, as jobs of a queue.", "Pods end their work before they are gone.";
+    ShortenWindow: Check::Played, "An earlier recommendation holds the replicas for longer than by default.", "The replicas follow the metrics sooner.";
     AddBehavior: Check::Played, "An earlier recommendation adds replicas.", "It adds none.";
     RaiseSmallRequest: Check::Unplayed("the load of the next hours is not in the state"), "The controller scales up and down again and again, with a target that little work exceeds.", "Only a lasting load adds replicas.";
     LengthenDownWindow: Check::Played, "The controller scales up and down again and again.", "The pass does not scale down below a recent recommendation.";
     ChangePolicies: Check::Played, "A policy or the built-in limit decides.", "The replicas reach the proposal within some passes.";
     EnableDirection: Check::Played, "Scaling in one direction is disabled.", "The HPA scales in that direction.";
-    RaiseMax: Check::Played, "The metrics propose more than maxReplicas.", "The pass adds replicas.";
+    RaiseMax: Check::Played, "The metrics propose more than maxReplicas.", "The pass adds replicas, or proposes no more than it may.";
     LookAtCounted: Check::Shown, "The metrics propose more than maxReplicas although no metric is above its target.", "It shows the pods that count.";
-    LowerMin: Check::Played, "The metrics propose fewer than minReplicas.", "The pass may remove replicas.";
     ChangeBound: Check::Played, "The replicas are beyond a bound of the HPA.", "The bound allows them.";
     AssumeBound: Check::Played, "The replicas are beyond a bound, and either is assumed.", "The pass reads the metrics.";
     LeaveToKeda: Check::Quiet, "KEDA scales to zero and from zero.", "Nothing has to be done.";

@@ -369,7 +369,7 @@ impl Words for DilutedByContainer {
             summary: match with_sidecars {
                 Some(asked) => format!(
                     "{label} counts the usage of sidecars and not their requests: it proposes \
-                     {proposal}, but {asked} with them"
+                     {proposal}; {asked} if the requests counted"
                 ),
                 None => format!(
                     "{label} is{whole} over all containers, while {container} uses {} of its request",
@@ -562,24 +562,29 @@ impl Words for MemoryBaseline {
                 distance(*newest, now)
             ),
         };
+        let is_later = now.duration_since(*oldest) >= now.duration_since(*newest) * 2;
+        let so = if is_later { ": later pods have not relieved the earlier ones" } else { "" };
         let More { act, name, commands } = room.more(about, *metric);
-        let mut evidence = vec![format!("{ages} All use about the same.")];
+        let mut evidence = vec![format!("{ages} All use about the same{so}.")];
         evidence.extend(about.of_requests(*metric));
+        let instead = match about.hpa().spec.metrics.len() {
+            1 => "scale on load",
+            _ => "drop the memory metric",
+        };
         let raised = name.zip(about.without());
         evidence.extend(raised.map(|(name, without)| format!("With {name}: {without}.")));
-        let share = match percent {
-            Some(percent) => format!(" ({percent}% of the request)"),
-            None => String::new(),
-        };
+        let share =
+            percent.map(|it| format!("The target is {it}% of the request, {}.", of(*target)));
+        evidence.extend(share);
         Text {
             summary: format!(
-                "each of {} uses {usage} of memory, above the target of {}{share}: more pods do not \
-                 lower it",
+                "each of {} uses {usage} of memory, target {}",
                 count(*pods, "pod"),
                 of(*target)
             ),
             evidence,
-            advice: Remedy::LeaveRoom.says(format!("{}, or scale on load.", sentence(&act))),
+            advice: Remedy::LeaveRoom
+                .says(format!("{}, {act}, or {instead}.", sentence(&about.for_fewer(room)))),
             commands,
             objects: about.own(),
         }
@@ -599,15 +604,19 @@ impl Room {
     /// Words it. Requests come first: a higher target only hides that they are too small.
     pub(super) fn more(&self, about: &About<'_>, metric: usize) -> More {
         let resource = about.spec(metric).name();
-        if let Some(OtherRequest { container, request }) = &self.request {
+        let holder = match about.template_holder().group() {
+            "" | "apps" => String::new(),
+            _ => format!(" in {}", about.template_reference()),
+        };
+        if let Some(OtherRequest { container, request, .. }) = &self.request {
             let flags =
                 format!("--request {}", shell_word(&format!("{container}={resource}={request}")));
             // The name of the container is in the command.
             let hint = about.try_it("--request");
             return More {
                 act: match self.is_tight {
-                    true => format!("raise {resource} request and limit{hint}"),
-                    false => format!("raise the {resource} request to {request}{hint}"),
+                    true => format!("raise {resource} request and limit{holder}{hint}"),
+                    false => format!("raise the {resource} request{holder} to {request}{hint}"),
                 },
                 name: Some(format!("a request of {request}")),
                 commands: vec![about.predict(&flags)],
@@ -624,8 +633,8 @@ impl Room {
             };
         }
         let act = match (about.target_of(metric).average_utilization, self.is_tight) {
-            (Some(_), true) => format!("raise {resource} request and limit"),
-            (Some(_), false) => format!("raise the {resource} request"),
+            (Some(_), true) => format!("raise {resource} request and limit{holder}"),
+            (Some(_), false) => format!("raise the {resource} request{holder}"),
             (None, true) => format!("raise the {resource} limit and the target"),
             (None, false) => "raise the target".to_owned(),
         };

@@ -2,12 +2,13 @@
 
 use super::Words;
 use crate::apimachinery::json::SecondsTime;
-use crate::engine::decision::{Because, Block, MetricResult, Path, RateLimit, Step};
+use crate::engine::decision::{Because, Block, MetricResult, MetricStep, Path, RateLimit, Step};
 use crate::memory::{Knowledge, infer};
 use crate::numbers::age;
 use crate::outlook::Range;
 use crate::pass::Origin;
 use crate::report::expected::lacking;
+use crate::report::findings::path::value;
 use crate::report::section::{Symbols, Tone};
 use crate::report::words::{count, distance, duration, list, percent, sentence, time};
 use crate::report::{Certainty, RecordView};
@@ -15,6 +16,7 @@ use crate::snapshot::clock::{ClockDoubt, Why};
 use crate::snapshot::input::Input;
 use crate::snapshot::memory::Recommendation;
 use crate::snapshot::{Documents, ScaleError, Unread};
+use crate::whatif::thresholds::Borders;
 
 /// What happens in a pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,7 +146,10 @@ impl Words<'_> {
             && self.explanation.pass.decision.replicas_after() == Some(range.max)
         {
             let upcoming = self.explanation.upcoming;
-            let then = upcoming.iter().find(|step| step.range.max <= range.min);
+            let likely = upcoming.iter().find(|step| step.replicas < range.max);
+            let likely = likely.map_or(range.min, |step| step.replicas.max(range.min));
+            let or_fewer = if likely > range.min { " or fewer" } else { "" };
+            let then = upcoming.iter().find(|step| step.range.max <= likely);
             let latest = then.map_or_else(String::new, |step| {
                 format!(
                     ", and by {} at the latest if the load stays the same",
@@ -152,9 +157,8 @@ impl Words<'_> {
                 )
             });
             return format!(
-                "Not certain: it scales to {} if the recommendation of {replicas} is older than \
-                 {} at the next pass{latest}.",
-                range.min,
+                "Not certain: it scales to {likely}{or_fewer} if the recommendation of {replicas} is older \
+                 than {} at the next pass{latest}.",
                 duration(window)
             );
         }
@@ -423,7 +427,10 @@ impl Words<'_> {
                      result ambiguous"
                 )
             }
-            _ if highest == current => format!("{label} proposes {highest}, the current number"),
+            _ if highest == current => format!(
+                "{label} proposes {highest}, the current number{}",
+                self.adds_above(winner).unwrap_or_default()
+            ),
             _ if highest == i32::MIN => {
                 format!(
                     "{label} proposes more than fits into 32 bits, which overflows to {highest}"
@@ -437,6 +444,22 @@ impl Words<'_> {
         text
     }
 
+    /// Words above which value a metric below its target adds a replica, if no finding says more of it.
+    fn adds_above(&self, metric: &MetricStep) -> Option<String> {
+        let pass = self.explanation.pass;
+        let proposal = metric.proposal().filter(|it| it.ratio < 1.0 && it.filled.is_none())?;
+        let may_add = proposal.replicas < pass.input.snapshot.hpa.spec.max_replicas;
+        let Borders { scale, now, more, .. } = Borders::find(pass, metric.index)?;
+        let (above, now) = (more?.checked_sub(1)?, now?);
+        (may_add && self.explanation.findings.is_empty()).then(|| {
+            format!(
+                "; it adds a replica above {} (now {})",
+                value(&scale, above),
+                value(&scale, now)
+            )
+        })
+    }
+
     fn held(
         &self,
         held_by: Option<Recommendation>,
@@ -448,8 +471,13 @@ impl Words<'_> {
             return format!("; stabilization changes this to {result}");
         };
         let compared = if past.replicas > desired { "higher" } else { "lower" };
+        // The limit on it follows, if there is one.
+        let is_limited = self
+            .steps()
+            .iter()
+            .any(|step| matches!(step, Step::Limit { desired, result, .. } if desired != result));
         let effect = match result > desired {
-            _ if result == current => String::new(),
+            _ if result == current || is_limited => String::new(),
             true => format!(", which raises the result to {result}"),
             false => format!(", which lowers the result to {result}"),
         };
@@ -468,8 +496,7 @@ impl Words<'_> {
                  last recommendation"
             ),
             Origin::Inferred => format!(
-                "; a {compared} recommendation of {replicas} still holds, as inferred from the \
-                 {}{effect}",
+                "; a {compared} recommendation of {replicas} (inferred from the {}) still holds{effect}",
                 self.inferred_from()
             ),
             Origin::Known => {
@@ -507,7 +534,7 @@ impl Words<'_> {
                 }
             }
             "ScaleUpLimit" => format!("the policies currently allow at most {replicas}"),
-            "ScaleDownLimit" => format!("the policies currently allow at least {replicas}"),
+            "ScaleDownLimit" => format!("the policies currently allow no fewer than {replicas}"),
             other => other.to_owned(),
         }
     }

@@ -763,3 +763,38 @@ fn a_controller_that_decides_otherwise() {
         assert_eq!(got, want, "{hpa}");
     }
 }
+
+/// A window lasts from the passes before scaling down to the next rise, if events tell all of them.
+#[test]
+fn a_window_bridges_the_longest_gap() {
+    let longer = |count: i32| {
+        // Up at each quarter of an hour, and down 7 minutes before the next rise.
+        let events = (0..6).flat_map(|cycle| {
+            let minute = cycle * 15;
+            [(8, "above", minute), (4, "below", minute + 8)].map(|(size, side, minute)| {
+                let time = format!("2026-11-21T{:02}:{:02}:00Z", 4 + minute / 60, minute % 60);
+                let reason = match side {
+                    "above" => "cpu resource utilization above target",
+                    _ => "All metrics below target",
+                };
+                json!({"apiVersion": "v1", "kind": "Event",
+                    "metadata": {"name": format!("e{minute}"), "namespace": "default"},
+                    "involvedObject": {"kind": "HorizontalPodAutoscaler", "name": "web", "namespace": "default"},
+                    "reason": "SuccessfulRescale", "message": format!("New size: {size}; reason: {reason}"),
+                    "type": "Normal", "count": count, "firstTimestamp": time, "lastTimestamp": time})
+            })
+        });
+        let cpu = build::resource("cpu", &build::utilization(50));
+        let items = super::super::testing::state(&[cpu], &["50m"; 4]);
+        let all =
+            super::super::testing::found(&items.into_iter().chain(events).collect::<Vec<_>>());
+        all.into_iter().find_map(|it| match it.facts {
+            Facts::Flapping(it) => Some(it.longer),
+            _ => None,
+        })
+    };
+    // 7 minutes, and 5 until a recommendation that holds the replicas is gone.
+    assert_eq!(longer(1), Some(900));
+    // A rise and a fall each 17 minutes, of which some may be hidden.
+    assert_eq!(longer(3), Some(1800));
+}

@@ -136,7 +136,7 @@ pub fn entry(code: Code) -> Entry {
         Code::OldRevisionPods => (
             "Pods of several revisions are counted, as in a rollout or with a canary, and together \
              they are more than `spec.replicas`.",
-            "Wait for the rollout to end, or use a smaller surge.",
+            "Wait for the rollout to end, or use a smaller surge. Where they change no answer, nothing is said.",
         ),
         Code::TerminatingPods => (
             "Ready pods that are being deleted count for Object and External metrics with a `Value` \
@@ -159,15 +159,15 @@ pub fn entry(code: Code) -> Entry {
         Code::Rounding => (
             "A metric is below the tolerance, but its proposal is rounded up to the current \
              replicas.",
-            "Nothing to do. If the metric is memory, all pods use about as much of it, and no other metric proposes as \
-             many replicas, then less load may never lead to fewer: raise the request, or scale on another metric.",
+            "Nothing to do. If the metric is memory, all pods use about as much of it, and any other metrics need at \
+             most half of the replicas, then less load may never lead to fewer: raise the request, or scale on another metric.",
         ),
         Code::HeldByWindow => (
             "A recommendation within the stabilization window decides. The controller uses the \
              highest (scaling down) or lowest (scaling up) recommendation of the window; it does \
              not pause after scaling.",
-            "Wait until the recommendation leaves the window, or shorten \
-             `stabilizationWindowSeconds` in the behavior of the HPA.",
+            "Wait until the recommendation leaves the window. A window that is longer than by default can be \
+             shortened to scale down sooner.",
         ),
         Code::RateLimited => (
             "A scaling policy, or the doubling that is built in without `behavior`, limits what one \
@@ -176,12 +176,10 @@ pub fn entry(code: Code) -> Entry {
         ),
         Code::AtMax => (
             "The metrics propose more than `maxReplicas`.",
-            "Raise `maxReplicas` if the workload needs it.",
+            "Raise `maxReplicas` if nodes can carry it, or what the metrics are compared with, a request or a target, if a \
+             pod can carry more.",
         ),
-        Code::AtMin => (
-            "The metrics propose fewer than `minReplicas`.",
-            "Lower `minReplicas` if fewer replicas are enough.",
-        ),
+        Code::AtMin => ("The metrics propose fewer than `minReplicas`.", "Nothing to do."),
         Code::AboveMax => (
             "There are more replicas than `maxReplicas`, or there were, and the newest rescale, less than an \
              hour ago, has corrected that. The controller does so without considering metrics, stabilization \
@@ -240,8 +238,8 @@ pub fn entry(code: Code) -> Entry {
         ),
         Code::MemoryBaseline => (
             "Each pod uses more memory than the target and about as much as the others, although pods were \
-             added or the replicas have been at `maxReplicas` for long. More replicas do not lower it.",
-            "Raise the memory request, or a target that is an amount, or scale on a metric that falls with the replicas.",
+             added or the replicas have been at `maxReplicas` for long.",
+            "Raise the memory request, or a target that is an amount, or drop the metric.",
         ),
         Code::UnreachableTarget => (
             "Pods at their limits do not take a metric above its target. If no pod can, the metric never proposes more \

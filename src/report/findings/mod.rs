@@ -719,7 +719,7 @@ impl<'a> About<'a> {
         let (replicas, time) = (likely.replicas, at(likely.time));
         Some(match earliest {
             Some(earliest) if earliest < likely.time => format!(
-                "It most likely goes {goes} {time} {if_same}, and changes at {} at the earliest.",
+                "It most likely goes {goes} {time} {if_same}; nothing changes before {}.",
                 at(earliest)
             ),
             Some(_) if likely.range.min == replicas && likely.range.max == replicas => {

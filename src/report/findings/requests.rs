@@ -578,7 +578,7 @@ impl Words for MemoryBaseline {
         evidence.extend(share);
         Text {
             summary: format!(
-                "each of {} uses {usage} of memory, target {}",
+                "{} use {usage} of memory each, target {}",
                 count(*pods, "pod"),
                 of(*target)
             ),

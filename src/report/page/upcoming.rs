@@ -126,3 +126,95 @@ impl Words<'_> {
 fn hull(one: Range, other: Range) -> Range {
     Range { min: one.min.min(other.min), max: one.max.max(other.max) }
 }
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::build;
+    use crate::findings::testing::{pass, state};
+    use crate::report::Explanation;
+    use crate::report::section::Symbols;
+
+    /// Four pods that need 8 replicas.
+    fn busy() -> Vec<Value> {
+        state(&[build::resource("cpu", &build::utilization(50))], &["90m"; 4])
+    }
+
+    /// Returns the lines for these courses, each after some seconds, with the likeliest count and its bounds.
+    fn lines(items: &[Value], upcoming: &[(i64, i32, i32, i32)]) -> Vec<String> {
+        let mut pass = pass(items);
+        let now: Timestamp = build::NOW.parse().unwrap();
+        let of = |&(seconds, replicas, min, max): &(i64, i32, i32, i32)| Upcoming {
+            time: now + SignedDuration::from_secs(seconds),
+            replicas,
+            range: Range { min, max },
+        };
+        pass.outlook.upcoming = upcoming.iter().map(of).collect();
+        let explanation = Explanation::new(&pass);
+        let words = Words { explanation: &explanation, wide: false, symbols: Symbols::UNICODE };
+        let body = words.upcoming().map(|section| section.body).unwrap_or_default();
+        let steps = body.into_iter().flat_map(|part| match part {
+            Part::Steps(steps) => steps,
+            other => panic!("{other:?}"),
+        });
+        steps.map(|step| format!("{} {}", step.replicas, step.text)).collect()
+    }
+
+    /// The pass leaves 8 replicas.
+    #[test]
+    fn each_change_of_the_likeliest_course_has_a_line() {
+        let told = |upcoming: &[(i64, i32, i32, i32)]| lines(&busy(), upcoming);
+        assert_eq!(told(&[(60, 4, 4, 4)]), ["4 at 06:01:00Z (in 60s)"]);
+        assert_eq!(
+            told(&[(60, 8, 4, 8), (120, 5, 4, 8), (135, 4, 4, 4)]),
+            [
+                "5 most likely at 06:02:00Z (in 2m); 4 to 8 possible from 06:01:00Z",
+                "4 at 06:02:15Z (in 2m15s)"
+            ]
+        );
+        // Its time alone is open.
+        assert_eq!(
+            told(&[(60, 8, 4, 8), (120, 4, 4, 8), (135, 4, 4, 4)]),
+            [
+                "4 most likely at 06:02:00Z (in 2m); from 06:01:00Z at the earliest, by 06:02:15Z at the latest"
+            ]
+        );
+        assert_eq!(
+            told(&[(60, 4, 4, 8), (75, 4, 4, 4)]),
+            ["4 most likely at 06:01:00Z (in 60s); by 06:01:15Z at the latest"]
+        );
+        // What is possible before the next change belongs to that.
+        assert_eq!(
+            told(&[(30, 6, 6, 8), (45, 6, 4, 6), (60, 4, 4, 6)]),
+            [
+                "6 most likely at 06:00:30Z (in 30s); 6 to 8 possible",
+                "4 most likely at 06:01:00Z (in 60s); 4 to 6 possible from 06:00:45Z"
+            ]
+        );
+        assert_eq!(told(&[(60, 8, 4, 8)]), ["8 from 06:01:00Z (in 60s): 4 to 8 possible"]);
+        let steps: Vec<_> = (1..=7)
+            .map(|step| (step * 60, 8 - step as i32, 8 - step as i32, 8 - step as i32))
+            .collect();
+        assert_eq!(told(&steps)[3], "1 at 06:07:00Z (in 7m), in 4 steps");
+    }
+
+    /// Nobody knows what another writer will set.
+    #[test]
+    fn what_follows_is_not_told_beside_another_writer() {
+        let status = json!({"currentReplicas": 6, "desiredReplicas": 6, "conditions": [
+            {"type": "AbleToScale", "status": "True", "reason": "ReadyForNewScale"}]});
+        let deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "web", "namespace": "default", "managedFields": [{"manager": "helm",
+                "operation": "Update", "time": "2026-11-21T05:59:55Z",
+                "fieldsV1": {"f:spec": {"f:replicas": {}}}}]},
+            "spec": {"replicas": 4, "selector": {"matchLabels": {"app": "web"}}}, "status": {"replicas": 4}});
+        let mut items = busy();
+        items[0]["status"] = status;
+        assert_eq!(lines(&items, &[(60, 4, 4, 4)]).len(), 1);
+        items.push(deployment);
+        assert_eq!(lines(&items, &[(60, 4, 4, 4)]), Vec::<String>::new());
+    }
+}

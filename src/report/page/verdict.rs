@@ -539,3 +539,29 @@ impl Words<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::build;
+    use crate::findings::testing::{pass, state, with};
+    use crate::report::Explanation;
+
+    /// A metric that keeps the replicas below its target says from where it adds one, where no finding does.
+    #[test]
+    fn a_quiet_state_says_where_a_replica_is_added() {
+        let why = |usage: &str, max: i32| {
+            let cpu = build::resource("cpu", &build::utilization(50));
+            let max = json!({"spec": {"maxReplicas": max}});
+            let pass = pass(&with(&state(&[cpu], &[usage]), "HorizontalPodAutoscaler", &max));
+            let explanation = Explanation::new(&pass);
+            let symbols = Symbols::UNICODE;
+            Words { explanation: &explanation, wide: false, symbols }.verdict().1.remove(0)
+        };
+        let same = "cpu proposes 1, the current number";
+        assert_eq!(why("20m", 4), format!("{same}; it adds a replica above 55% (now 20%)."));
+        assert_eq!(why("20m", 1), format!("{same}."));
+    }
+}

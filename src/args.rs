@@ -46,7 +46,7 @@ pub struct Cli {
     #[arg(long, value_enum, default_value_t, value_name = "WHEN", global = true)]
     pub color: Color,
     /// Print a summary; `kubectl hpa help VERB` prints all flags and examples
-    #[arg(short, long, action = ArgAction::HelpShort, global = true)]
+    #[arg(short, long, action = ArgAction::HelpShort, global = true, display_order = 999)]
     pub help: Option<bool>,
 }
 

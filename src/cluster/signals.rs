@@ -4,6 +4,8 @@
 use std::io;
 use std::process::exit;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 #[cfg(unix)]
 use rustix::process::Pid;
@@ -47,7 +49,7 @@ fn listening() -> io::Result<MutexGuard<'static, Option<Action>>> {
             let _inside = runtime.enter();
             Raised::new()?
         };
-        std::thread::spawn(move || {
+        thread::spawn(move || {
             runtime.block_on(async {
                 while let Some(code) = raised.next().await {
                     let mut action = action_lock();
@@ -128,10 +130,26 @@ pub(crate) struct Signals(UnboundedReceiver<u8>);
 impl Signals {
     /// Listens; meanwhile no signal ends the program by itself.
     pub(crate) fn new() -> io::Result<Self> {
+        Self::told(None)
+    }
+
+    /// Listens where work may be blocked, such as by a file that never begins: a signal ends the program by itself
+    /// after this time.
+    pub(crate) fn within(patience: Duration) -> io::Result<Self> {
+        Self::told(Some(patience))
+    }
+
+    fn told(patience: Option<Duration>) -> io::Result<Self> {
         let (sender, receiver) = unbounded_channel();
         let told = move |code: u8| {
             if sender.send(code).is_err() {
                 exit(code.into());
+            }
+            if let Some(patience) = patience {
+                thread::spawn(move || {
+                    thread::sleep(patience);
+                    exit(code.into());
+                });
             }
         };
         *listening()? = Some(Box::new(told));

@@ -13,6 +13,7 @@ use clap::Command;
 use super::Answer;
 use crate::args::InstallLinks;
 use crate::error::Error;
+use crate::saved::file::plain;
 
 /// What happened to a link.
 enum Fate {
@@ -47,8 +48,9 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
     let names = names(command);
     for name in &names {
         let link = directory.join(name);
-        let fate = settle(&link, &names, &program, target, args.dry_run)
-            .map_err(|e| Error::failed(format!("failed to create {}: {e}", link.display())))?;
+        let fate = settle(&link, &names, &program, target, args.dry_run).map_err(|e| {
+            Error::failed(format!("failed to create {}: {}", link.display(), plain(&e)))
+        })?;
         let would = if args.dry_run { "would be " } else { "" };
         let said = match fate {
             Fate::Made => format!("{would}made"),
@@ -78,7 +80,7 @@ pub(super) fn run(args: &InstallLinks, command: &Command) -> Result<Answer, Erro
 /// its plain name if that is the same program.
 fn program(path: &OsStr) -> Result<PathBuf, Error> {
     let own = env::current_exe()
-        .map_err(|e| Error::failed(format!("failed to find this program: {e}")))?;
+        .map_err(|e| Error::failed(format!("failed to find this program: {}", plain(&e))))?;
     let typed = env::args_os().next().map(PathBuf::from).unwrap_or_default();
     let bare = typed.components().count() == 1;
     let found = if bare {

@@ -23,6 +23,7 @@ use std::io::IsTerminal;
 use std::num::NonZero;
 use std::path::Path;
 use std::thread::available_parallelism;
+use std::time::Duration;
 
 use crate::args::{Cli, ConnectionFlags, Verb, command_line, meant_as_type, states_no_type};
 use crate::cluster::signals::Signals;
@@ -153,7 +154,8 @@ fn waited<T>(work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
         .map_err(|e| Error::failed(format!("failed to start: {e}")))?;
     let answer = runtime.block_on(async {
         // Whoever listens during the work says more.
-        let mut signals = Signals::new()
+        const PATIENCE: Duration = Duration::from_secs(1);
+        let mut signals = Signals::within(PATIENCE)
             .map_err(|e| Error::failed(format!("failed to listen for signals: {e}")))?;
         tokio::select! {
             answer = work => answer,
@@ -250,7 +252,8 @@ impl Terminal {
         let columns = || {
             let columns = variable("COLUMNS").and_then(|columns| columns.parse().ok());
             let own = || comfy_table::Table::new().width().map(usize::from);
-            columns.or_else(own).unwrap_or(80)
+            // A terminal that does not know its size says 0.
+            columns.or_else(own).filter(|columns| *columns > 0).unwrap_or(80)
         };
         let width = std::io::stdout().is_terminal().then(columns);
         let messages = std::io::stderr().is_terminal().then(columns);

@@ -461,21 +461,15 @@ fn what_comes_next_is_the_controllers_own_pass() {
             vec![],
             "goesOn",
             [5, 5],
-            "Within 15s, at its next sync, the controller continues to 5: cpu proposes 5 replicas.",
+            "The controller's next pass (within 15s) continues to 5: cpu proposes 5 replicas.",
         ),
-        (
-            fits,
-            vec![],
-            "keeps",
-            [4, 4],
-            "Within 15s, at its next sync, the controller keeps the 4: ",
-        ),
+        (fits, vec![], "keeps", [4, 4], "The controller's next pass (within 15s) keeps 4: "),
         (
             down,
             vec!["--ignore-stabilization", "--recommendation=2@1m"],
             "undoes",
             [2, 2],
-            "the controller reverts this to 2: ",
+            "The controller's next pass (within 15s) reverts this to 2: ",
         ),
         (
             no_one,
@@ -483,7 +477,7 @@ fn what_comes_next_is_the_controllers_own_pass() {
             "goesOn",
             [5, 5],
             "No controller manager holds the lease (last renewed 6m13s ago): until one does, the \
-             replicas stay as they are. One that takes over continues to 5",
+             replicas stay as they are. The first pass after that continues to 5",
         ),
     ] {
         let mut cluster = cluster();
@@ -1125,6 +1119,8 @@ fn on_a_terminal_it_asks() {
         let mut command = std::process::Command::new("script");
         command.args(["-qec", &line, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         away(&mut command);
+        // Messages are wrapped for a terminal.
+        command.env("COLUMNS", "200");
         let mut child = command.spawn().expect("script of util-linux");
         let (mut input, mut output) =
             (child.stdin.take().expect("a pipe"), child.stdout.take().expect("a pipe"));

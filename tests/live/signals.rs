@@ -125,7 +125,9 @@ fn a_signal_ends_reading() {
         let child = child.spawn().expect("it");
         std::thread::sleep(Duration::from_millis(500));
         let status = ended_by(child, "-TERM");
-        assert_eq!(status.signal().or(status.code()), Some(15), "{args:?}");
+        // What asks a server says that it was interrupted.
+        let ended = status.signal().or(status.code());
+        assert!(matches!(ended, Some(15 | 143)), "{args:?}: {ended:?}");
     }
 }
 

@@ -904,7 +904,7 @@ fn dropped(case: &Case<'_>) -> Option<Dropped> {
         let (from, to) = (pair[0].size, pair[1].size);
         pair[1].is_up == Some(false) && to <= from / 2 && from - to >= SEVERAL
     };
-    let last = rescales.windows(2).filter(is_drop).last()?;
+    let last = rescales.windows(2).rfind(is_drop)?;
     let (from, Rescale { size: to, time: at, .. }) = (last[0].size, last[1]);
     let has_returned = rescales.last()?.time > at;
     (has_returned && case.since(at)? <= RECENT).then_some(Dropped { from, to, at })

@@ -737,10 +737,9 @@ fn manifests_that_kubectl_or_the_api_server_would_reject_are_refused() {
         (
             valid(),
             of_container(json!({"resources": {"request": {"cpu": "1"}}})),
-            format!(
-                "manifest: Deployment/web: unknown field \"spec.template.spec.containers[0].resources.request\", \
-                 did you mean \"spec.template.spec.containers[0].resources.requests\"?"
-            ),
+            "manifest: Deployment/web: unknown field \"spec.template.spec.containers[0].resources.request\", did you \
+             mean \"spec.template.spec.containers[0].resources.requests\"?"
+                .to_owned(),
         ),
         (valid(), in_version("apps/v1beta1"), unserved("apps/v1beta1")),
         (valid(), in_version("extensions/v1beta1"), unserved("extensions/v1beta1")),

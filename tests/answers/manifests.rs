@@ -931,7 +931,10 @@ fn requests_of_zero_are_told_from_none() {
     // In a run, nothing else says why it has no answer.
     let lacking = text.replace("resources: {requests: {cpu: 50m}}", "stdin: true");
     let (_, stdout, _) = predict("web", &["--hpa", "-", "--for", "10m"], &lacking);
-    assert!(stdout.contains("missing-request: cpu is a share of the requests"), "{stdout}");
+    assert!(
+        stdout.contains("missing-request: the target of cpu is a percentage of the request"),
+        "{stdout}"
+    );
     let zero = text.replace("{cpu: 100m, memory: 128Mi}", "{cpu: 0}");
     let none = "restartPolicy: Always, resources: {requests: {cpu: 50m}}";
     for (text, expected) in [
@@ -1032,7 +1035,10 @@ fn findings_are_of_the_pods_after_a_rollout() {
     for at in [&[][..], &["--at=1m"]] {
         let (code, stdout, stderr) = run(&lacking, &[&["--fail-on=missing-request"], at].concat());
         assert_eq!(code, Some(3), "{at:?}: {stderr}{stdout}");
-        assert!(stdout.contains("missing-request: cpu is a share of the requests"), "{stdout}");
+        assert!(
+            stdout.contains("missing-request: the target of cpu is a percentage of the request"),
+            "{stdout}"
+        );
     }
     // To ignore a finding of the first pass leaves the later ones.
     let high = ["--max=4", "--target=cpu=20%", "--fail-on=missing-request,at-max", "--at=1m"];
@@ -1100,8 +1106,10 @@ fn notes_and_findings_of_several_candidates_are_told_apart() {
         assert_eq!(code, Some(0), "{stderr}");
         stdout.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let finding = "missing-request: cpu is a share of the requests";
-    let named = |name: &str| format!("missing-request: {name}: cpu is a share of the requests");
+    let finding = "missing-request: the target of cpu is a percentage of the request";
+    let named = |name: &str| {
+        format!("missing-request: {name}: the target of cpu is a percentage of the request")
+    };
     let said = run(&[&one, &third]);
     assert!(said.contains(finding), "{said}");
     let said = run(&[&one, &other, &third]);

@@ -91,7 +91,11 @@ impl Input {
         };
         let mut all: Vec<Rescale> = own().flat_map(of).collect();
         // Within a second, the controller only scales further in the same direction.
-        all.sort_by_key(|it| (it.time, if it.is_up == Some(false) { -it.size } else { it.size }));
+        let further = |it: &Rescale| match it.is_up {
+            Some(false) => -i64::from(it.size),
+            _ => it.size.into(),
+        };
+        all.sort_by_key(|it| (it.time, further(it)));
         (all, own().all(|it| it.count <= 2))
     }
 

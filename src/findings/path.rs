@@ -4,7 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::last_pass::{LastPass, Rescale};
-use super::requests::is_alike;
+use super::requests::{is_alike, total};
 use super::targets::{OtherTarget, Room, other_target, room, rooms};
 use super::writer::by;
 use super::{Case, Facts, Finding, Next, Severity};
@@ -849,8 +849,9 @@ pub(super) fn at_max(case: &Case<'_>) -> Option<Finding> {
     above.sort_by_key(|(_, proposal)| std::cmp::Reverse(*proposal));
     let above: Vec<&MetricStep> = above.into_iter().map(|(step, _)| step).collect();
     // Below the maximum there is room for a load that rises.
-    let found =
-        [bound.bound - 1, bound.bound].into_iter().find_map(|most| rooms(case, &above, most));
+    let found = [bound.bound.saturating_sub(1), bound.bound]
+        .into_iter()
+        .find_map(|most| rooms(case, &above, most));
     let (rooms, proposal) = found.unzip();
     let facts = AtMax {
         bound,
@@ -877,20 +878,19 @@ fn counted_by(step: &MetricStep) -> Option<Counted> {
         });
     }
     let rows = || step.pods.iter().filter(|row| row.group == Group::Ready);
-    let total = rows().map(|row| row.value).sum::<Option<i64>>()?;
+    let sum = total(rows().map(|row| row.value))?;
     let pods = i64::try_from(rows().count()).ok().filter(|pods| *pods > 0)?;
     let (per_pod, request) = match (average, target.average_utilization) {
         (Some(average), _) => (average, None),
         (None, Some(percent)) => {
-            let requests = rows().map(|row| row.request).collect::<Option<Vec<i64>>>()?;
-            let mean = requests.iter().sum::<i64>() / pods;
-            let is_same = requests.iter().all(|it| *it == mean);
+            let mean = total(rows().map(|row| row.request))? / pods;
+            let is_same = rows().all(|row| row.request == Some(mean));
             (mean.checked_mul(percent.into())? / 100, Some((mean, is_same)))
         }
         (None, None) => return None,
     };
     let of_pods = Some((rows().count(), request));
-    Some(Counted { metric: step.index, total, per_pod, of_pods })
+    Some(Counted { metric: step.index, total: sum, per_pod, of_pods })
 }
 
 /// Returns the last time that the controller removed most replicas at once and has added some since, if events show it.
@@ -902,7 +902,7 @@ fn dropped(case: &Case<'_>) -> Option<Dropped> {
     let (rescales, _) = case.pass.input.rescales();
     let is_drop = |pair: &&[Rescale]| {
         let (from, to) = (pair[0].size, pair[1].size);
-        pair[1].is_up == Some(false) && to <= from / 2 && from - to >= SEVERAL
+        pair[1].is_up == Some(false) && to <= from / 2 && from.saturating_sub(to) >= SEVERAL
     };
     let last = rescales.windows(2).rfind(is_drop)?;
     let (from, Rescale { size: to, time: at, .. }) = (last[0].size, last[1]);

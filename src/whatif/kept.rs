@@ -134,7 +134,7 @@ fn scales_up_from(alone: &Pass, target: i32, requests: i128) -> Option<i128> {
     let own = pass.input.snapshot.hpa.spec.metrics[0].target_mut()?;
     own.type_ = "Utilization".to_owned();
     (own.average_utilization, own.average_value) = (Some(target), None);
-    let percent = Borders::find(&pass, 0)?.more?;
+    let percent = Borders::of_alike(&pass, 0)?.more?;
     Some((i128::from(percent) * requests + 99) / 100)
 }
 

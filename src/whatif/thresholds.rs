@@ -324,8 +324,33 @@ pub struct Scale {
 }
 
 impl Borders {
-    /// Searches them for the metric at a place in the spec; none where no value can be put in its place.
+    /// Searches them for the metric at a place in the spec; none where no value can be put in its place, or where one
+    /// value for all pods leads to another answer than the values that they have.
     pub(crate) fn find(pass: &Pass, index: usize) -> Option<Self> {
+        let (mut search, borders) = Self::searched(pass, index)?;
+        let own =
+            pass.decision.metric(index)?.proposal().map(|it| it.replicas.cmp(&search.current()));
+        if let Some(now) = borders.now
+            && search.asks_at(now).ok()? != own
+        {
+            return None;
+        }
+        // What comes back beyond the tolerance has no one border.
+        let asks = search.asks();
+        let is_single = |ask| asks.iter().filter(|it| it.asks == ask).count() == 1;
+        Some(Self {
+            fewer: borders.fewer.filter(|_| is_single(Ask::Fewer)),
+            more: borders.more.filter(|_| is_single(Ask::More)),
+            ..borders
+        })
+    }
+
+    /// Searches them as if all pods had the same value: the highest one for fewer replicas and the lowest for more.
+    pub(crate) fn of_alike(pass: &Pass, index: usize) -> Option<Self> {
+        Self::searched(pass, index).map(|(_, borders)| borders)
+    }
+
+    fn searched(pass: &Pass, index: usize) -> Option<(Search<'_>, Self)> {
         let Pass { input, remembered, decision, .. } = pass;
         let snapshot = &input.snapshot;
         let spec = snapshot.hpa.spec.metrics.get(index)?;
@@ -335,25 +360,15 @@ impl Borders {
         let mut search = Search::new(snapshot, remembered, dial, index);
         search.run_for_asks().ok()?;
         let asks = search.asks();
-        // Where pods do not count, or not all alike, one value for all of them may say nothing of what they have now.
-        let own = decision.metric(index)?.proposal().map(|it| it.replicas.cmp(&search.current()));
-        if let Some(now) = now
-            && search.asks_at(now).ok()? != own
-        {
-            return None;
-        }
-        // What comes back beyond the tolerance has no one border.
-        let only = |ask| {
-            let mut own = asks.iter().filter(|it| it.asks == ask).map(|it| it.span);
-            own.next().filter(|_| own.next().is_none())
-        };
-        Some(Self {
+        let of = |ask| asks.iter().filter(move |it| it.asks == ask).map(|it| it.span);
+        let borders = Self {
             scale,
             now,
             tolerance: search.tolerance(),
-            fewer: only(Ask::Fewer).map(|span| span.to),
-            more: only(Ask::More).map(|span| span.from),
-        })
+            fewer: of(Ask::Fewer).map(|span| span.to).max(),
+            more: of(Ask::More).map(|span| span.from).min(),
+        };
+        Some((search, borders))
     }
 }
 

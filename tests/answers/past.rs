@@ -359,7 +359,7 @@ fn a_past_report_has_no_advice_to_wait_and_no_commands_for_the_hpa_of_today() {
         pod.containers.values_mut().for_each(|own| own.cpu = cpu.clone());
     }
     let (page, held) = explained(&past(&[cpu()], &history).unwrap());
-    assert!(page.why[0].contains("still holds, as inferred from the samples"), "{:?}", page.why);
+    assert!(page.why[0].contains("(inferred from the samples) still holds"), "{:?}", page.why);
     assert!(held["findings"].to_string().contains("held-by-window"), "{}", held["findings"]);
     assert!(!held["findings"].to_string().contains("Wait"), "{}", held["findings"]);
     let note = json!("no query was stated for depth: --query depth=PROMQL gives its values");

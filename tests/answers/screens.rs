@@ -76,13 +76,8 @@ rules of v1.36.2, at 2026-11-21T07:06:44Z
 
   SCALE UP 4 → 8
   cpu keeps the replicas, because pods without usable metrics make the result
-<<<<<<< HEAD
-  ambiguous; the higher recommendation of 258 from 15s ago still holds, which
-  raises the result to 258; one pass may at most double the current 4.
-=======
   ambiguous; the higher recommendation of 258 from 15s ago still holds; one pass
   may at most double the current 4.
->>>>>>> wt-j
 
 FINDINGS
   uncounted-pods: 2 of 4 pods do not count (nginx-deployment-596d9ffddd-9xkzq

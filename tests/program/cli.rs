@@ -1882,7 +1882,7 @@ fn next_is_one_course_with_the_counts_that_are_possible() {
     let course = serde_json::json!([row(1, 12), row(2, 24), row(3, 48), row(4, 96)]);
     assert_eq!(answer["upcoming"], course);
     let text = explain("wide");
-    assert!(text.contains("  24  at 06:02:00Z (in 2m); 6 to 96 possible\n"), "{text}");
+    assert!(text.contains("  24  most likely at 06:02:00Z (in 2m); 6 to 96 possible\n"), "{text}");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::api::{
     Auth, Cluster, Exec, Fault, Gate, Kubeconfig, Proxy, Server, Transport, When, authorize, base64,
 };
+use super::rounds::edit;
 use super::{HPA, NAME, Ran, explain_with, program, recorded, run};
 
 fn server_with(change: impl FnOnce(&mut Cluster)) -> Server {
@@ -665,6 +666,10 @@ fn files_of_a_connection_are_read_up_to_a_limit() {
 fn commands_to_paste_carry_the_flags_that_select_cluster_and_user() {
     let mut cluster = recorded();
     cluster.grant("bob").deny("bob", "list", "pods.metrics.k8s.io");
+    edit(&mut cluster, |hpa| {
+        hpa["spec"]["maxReplicas"] = json!(500);
+        hpa["spec"]["behavior"] = json!({"scaleUp": {"selectPolicy": "Disabled"}});
+    });
     let server = Server::start(cluster);
     let config = server.kubeconfig(&Auth::Token("admin"));
     let path = config.path();
@@ -675,7 +680,8 @@ fn commands_to_paste_carry_the_flags_that_select_cluster_and_user() {
     let commands = answer["findings"][0]["commands"].to_string();
     let patch = format!("\"kubectl --kubeconfig={kubeconfig} patch hpa {NAME} -n default ");
     assert!(commands.contains(&patch), "{commands}");
-    let predict = format!(" -n default --max 40 --kubeconfig={kubeconfig}\"");
+    let predict =
+        format!(" -n default --set behavior.scaleUp.selectPolicy=null --kubeconfig={kubeconfig}\"");
     assert!(commands.contains(&predict), "{commands}");
 
     let config = server.kubeconfig(&Auth::Token("bob"));

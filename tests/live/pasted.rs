@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::api::{Auth, Cluster, Kubeconfig, Server};
 use super::metrics::{external_metric, namespace_metric, pods_metric, with_metrics};
 use super::names::{Installed, kubectl};
+use super::rounds::edit;
 use super::{LONGEST, NAME, Ran, program, recorded, run};
 
 /// Returns the commands in texts, which quote them.
@@ -35,6 +36,11 @@ fn explain(flags: &[&str]) -> Ran {
 fn listed() -> Cluster {
     let mut cluster = recorded();
     cluster.unscalable_kind("metrics.k8s.io/v1beta1", "PodMetrics", "pods").grant("bob");
+    // Its finding comes with commands.
+    edit(&mut cluster, |hpa| {
+        hpa["spec"]["maxReplicas"] = json!(500);
+        hpa["spec"]["behavior"] = json!({"scaleUp": {"selectPolicy": "Disabled"}});
+    });
     cluster
 }
 

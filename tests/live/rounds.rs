@@ -44,7 +44,7 @@ fn a_built_in_target_takes_three_rounds_and_a_custom_kind_one_more() {
 }
 
 /// Changes the recorded HPA.
-fn edit(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
+pub(super) fn edit(cluster: &mut Cluster, change: impl FnOnce(&mut Value)) {
     let hpa = ["default", super::NAME];
     cluster.edit("autoscaling/v2", "HorizontalPodAutoscaler", hpa, change);
 }

@@ -955,8 +955,8 @@ fn commands_of_findings_have_the_assumptions() {
         ),
         // A new value replaces the assumed one.
         (
-            &["--cpu=900%", "--replicas=5", "--max=20"],
-            "kubectl hpa predict web -n default --max 65 --replicas 5 --cpu 900%",
+            &["--cpu=500%", "--replicas=5", "--max=9"],
+            "kubectl hpa predict web -n default --max 36 --replicas 5 --cpu 500%",
         ),
     ] {
         let published = published(&predict(&[hpa(share)], &words(flags)).expect("an answer"));

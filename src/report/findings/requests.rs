@@ -573,15 +573,16 @@ impl Words for MemoryBaseline {
         };
         let raised = name.zip(about.without());
         evidence.extend(raised.map(|(name, without)| format!("With {name}: {without}.")));
-        let share =
-            percent.map(|it| format!("The target is {it}% of the request, {}.", of(*target)));
-        evidence.extend(share);
         Text {
-            summary: format!(
-                "{} use {usage} of memory each, target {}",
-                count(*pods, "pod"),
-                of(*target)
-            ),
+            summary: {
+                let (pods, target) = (count(*pods, "pod"), of(*target));
+                match percent {
+                    Some(it) => {
+                        format!("pods use {usage} each; {it}% of the request is {target}")
+                    }
+                    None => format!("{pods} use {usage} of memory each, target {target}"),
+                }
+            },
             evidence,
             advice: Remedy::LeaveRoom
                 .says(format!("{}, {act}, or {instead}.", sentence(&about.for_fewer(room)))),

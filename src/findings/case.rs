@@ -14,7 +14,7 @@ use crate::outlook::{Range, Upcoming};
 use crate::pass::Pass;
 use crate::snapshot::hpa::CrossVersionObjectReference;
 use crate::snapshot::metric::{Measured, PodMetrics};
-use crate::snapshot::pod::{Pod, REVISION_LABELS};
+use crate::snapshot::pod::{Phase, Pod, REVISION_LABELS};
 use crate::snapshot::surroundings::{ScaledObject, Surroundings, Workload};
 use crate::snapshot::{Scale, Snapshot};
 use crate::whatif::overrides;
@@ -161,6 +161,19 @@ impl<'p> Case<'p> {
     /// Returns the answer of the resource metrics API for a pod.
     pub(crate) fn metrics_of(&self, pod: &Pod) -> Option<&'p PodMetrics> {
         self.measured.get_or_init(|| Measured::of(&self.snapshot().pod_metrics)).of_pod(&pod.name)
+    }
+
+    /// Returns the part of the cpu that the running pods request which they use; `None` if either is unknown for one
+    /// of them.
+    pub(super) fn cpu_share(&self) -> Option<f64> {
+        let (mut used, mut requested) = (0.0, 0.0);
+        for pod in self.pods().filter(|pod| pod.phase == Phase::Running) {
+            used += self.metrics_of(pod)?.usage("cpu", None)? as f64;
+            for container in pod.running(false) {
+                requested += container.requests.get("cpu")?.milli_value() as f64;
+            }
+        }
+        Some(used / requested)
     }
 
     /// Returns the owner of a pod.

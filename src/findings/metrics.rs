@@ -13,7 +13,7 @@ use crate::engine::decision::{Block, Group, MetricResult, MetricStep, Step};
 use crate::pass::Pass;
 use crate::snapshot::MetricAnswer;
 use crate::snapshot::hpa::{CrossVersionObjectReference, MetricSpec};
-use crate::snapshot::pod::{ConditionStatus, Phase, Pod};
+use crate::snapshot::pod::{ConditionStatus, Pod};
 use crate::snapshot::surroundings::{
     ApiService, Fallback, ServiceReference, served_elsewhere, served_for,
 };
@@ -593,14 +593,7 @@ pub(crate) fn zero_while_busy(pass: &Pass) -> Option<(usize, f64)> {
     let proposal = step.proposal()?;
     let own = [&proposal.total, &proposal.current.value, &proposal.current.average_value];
     let value = own.into_iter().flatten().next()?;
-    let (mut used, mut requested) = (0.0, 0.0);
-    for pod in case.pods().filter(|pod| pod.phase == Phase::Running) {
-        used += case.metrics_of(pod)?.usage("cpu", None)? as f64;
-        for container in pod.running(false) {
-            requested += container.requests.get("cpu")?.milli_value() as f64;
-        }
-    }
-    let share = used / requested;
+    let share = case.cpu_share()?;
     (value.milli_value() == 0 && share >= BUSY).then_some((step.index, share))
 }
 

@@ -22,7 +22,6 @@ use crate::snapshot::hpa::{
     CrossVersionObjectReference, Hpa, HpaSpec, HpaStatus, MetricSpec, ScalingPolicy,
 };
 use crate::snapshot::memory::Recommendation;
-use crate::snapshot::pod::Phase;
 use crate::snapshot::surroundings::{ScaleDown, Workload};
 use crate::whatif::thresholds::{Borders, Scale};
 
@@ -814,14 +813,7 @@ fn suspicion(case: &Case<'_>, step: &MetricStep, ratio: f64) -> Option<Suspicion
     if ratio > 1.0 && rises_with_age(case, step) {
         return Some(Suspicion::Counter);
     }
-    let (mut used, mut requested) = (0.0, 0.0);
-    for pod in case.pods().filter(|pod| pod.phase == Phase::Running) {
-        used += case.metrics_of(pod)?.usage("cpu", None)? as f64;
-        for container in pod.running(false) {
-            requested += container.requests.get("cpu")?.milli_value() as f64;
-        }
-    }
-    let share = used / requested;
+    let share = case.cpu_share()?;
     let speaks = if ratio > 1.0 { share <= IDLE } else { share >= BUSY };
     speaks.then_some(Suspicion::Cpu(share))
 }
